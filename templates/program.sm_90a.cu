@@ -72,8 +72,16 @@ ${banner}
 //@     limited = has(plan, "limited") and plan.limited or {}
 //@ end
 
+//@ if profile() > 0 then
+
+//@ include "blocks/profile.cuh" roles = plan.role, room = profile()
+//@ end
+
 extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)
 {
+//@ if profile() > 0 then
+    const u64 profile_began = profile_clock();
+//@ end
     const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
     if (threadIdx.x == 0) {
 //@ for _, m in ipairs(plan.map) do
@@ -127,8 +135,14 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
             ${r.name}_position ${r.name}_fill = {0, 0};
 //@     end
 //@ end
+//@ if profile() > 0 then
+            u32 stamps = profile_begin(profile_began, 0, threadIdx.x == 0);
+//@ end
             //@ include "blocks/steps.cuh" model = plan, role = plan.role.producer, next_item = next_item, blocks = 1,
                 //@     one_of = gathers
+//@ if profile() > 0 then
+            profile_end(stamps);
+//@ end
 //@ if plan.launch.programmatic and gathers then
             if (threadIdx.x == 0)
                 dependency_trigger();
@@ -183,7 +197,13 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ if staged then
         u32 buffer = 0;
 //@ end
+//@ if profile() > 0 then
+        u32 stamps = profile_begin(profile_began, 1 + consumer, threadIdx.x % 128 == 0);
+//@ end
         //@ include "blocks/steps.cuh" model = plan, role = plan.role.consumer, next_item = next_item, blocks = blocks,
         //@     one_of = false
+//@ if profile() > 0 then
+        profile_end(stamps);
+//@ end
     }
 }

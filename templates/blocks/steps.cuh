@@ -698,6 +698,18 @@ ${other.rows}
 //@     return found
 //@ end
 //@ local foretells = last_wait()
+//@ -- Profile builds: whether a stamp stands behind the step. Fences and commits take no time; a loop's stands in its
+//@ -- body, of items and of a store's chunks, whose arithmetic comes first; those of releases and fills that some turns
+//@ -- leave out stand beside them.
+//@ local function stamped(step)
+//@     local op, at_once = step.op, { mma_fence = true, mma_commit = true, fence_async = true, cp_commit = true,
+//@         take = true, when = true, skip = true }
+//@     at_once["end"] = true
+//@     if op == "loop" then return step.call == "tiles" or not has(step, "loop") end
+//@     local copied = op == "fill" and model.ring[step.ring].filler == "cp_async"
+//@     local own = copied or op == "release" and opt(step, "back", 0) > 0
+//@     return step.call and not has(at_once, op) and not own
+//@ end
 //@ -- Another's item: what its loops take of the rings is gone past. `skipped`: the ring of a loop that takes one stage
 //@ -- a turn and nothing else, all of whose turns it makes.
 //@ local function skips(i)
@@ -889,6 +901,9 @@ ${call}(args, ${ring}_fill, ${list});
 //@         if filled_of[ring] == 0 then
 ${ring}_advance(${ring}_fill);
 //@         end
+//@         if profile() > 0 then
+profile_mark(stamps, ${i});
+//@         end
 //@         if has(step, "loop") then shallower() end
 //@         if has(step, "loop") and not together(next_step) then
 }
@@ -994,8 +1009,15 @@ ${call}(${step.place}, ${ring}_stage, ${who});
 //@     elseif op == "release" then
 //@         if opt(step, "back", 0) > 0 then
 //@             local turn = model.loop[step.loop + 1].name .. "_turn"
+//@             if profile() > 0 then
+if (${turn} > 0) {
+    ${call}(${ring}_oldest);
+    profile_mark(stamps, ${i});
+}
+//@             else
 if (${turn} > 0)
     ${call}(${ring}_oldest);
+//@             end
 //@         else
 ${call}(${ring}_oldest);
 //@         end
@@ -1082,5 +1104,8 @@ ${call}();
 //@         local places = table.concat(list, ", ")
 ${statements}
 ${call}(args, consumer, buffer, ${places});
+//@     end
+//@     if profile() > 0 and stamped(step) then
+profile_mark(stamps, ${i});
 //@     end
 //@ end
