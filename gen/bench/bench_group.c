@@ -239,7 +239,7 @@ static int verify(struct bench_part *part, struct tw_error *error)
     struct bench *b = part->group->bench;
     const struct trial_request request = {.compile = &b->compile,
                                           .device = b->device,
-                                          .unit = launcher_unit(part->kernel->launcher, 0),
+                                          .unit = part->unit, /* its set-up's program says what is rounded */
                                           .symbol = part->symbol,
                                           .inputs = INPUTS_NORMAL,
                                           .seed = 1};

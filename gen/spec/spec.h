@@ -11,9 +11,10 @@
 #include "spec/diag.h"
 #include "spec/expr.h"
 #include "spec/fill.h"
+#include "spec/tuned.h"
 #include "swizzle.h"
 
-enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8, SPEC_EXTENT_BITS = 40 };
+enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8, SPEC_EXTENT_BITS = 40, SPEC_MOST_SETUPS = 48 /* of one architecture */ };
 #define SPEC_MAX_EXTENT ((int64_t)1 << SPEC_EXTENT_BITS) /* of an extent, and of a stride in elements */
 
 struct program;
@@ -212,6 +213,9 @@ struct spec_kernel {
     struct spec_peer peer;
     struct expr_graph shape; /* dims, strides, grid: integers over the symbols */
     struct expr_graph graph; /* fused functions */
+    struct spec_tuned *tuned; /* in the order of SPEC.tuned.lua */
+    int tuned_count;
+    struct spec_setup setup; /* of a set-up; else there is no name */
     bool sound; /* it can be planned, whatever faults other kernels and fields that count as not written have */
 };
 
@@ -221,6 +225,8 @@ struct spec {
     int dim_count;
     struct spec_kernel *kernel;
     int kernel_count;
+    struct spec_kernel *setup; /* behind the kernels in their array: kernels with the fields that they are tuned to */
+    int setup_count;
     char **dependency; /* files read: the spec and what it required, in reading order */
     int dependency_count;
     void *lua;   /* lua_State kept for `reference` functions; NULL after an error */
@@ -250,6 +256,8 @@ struct spec_options {
     /* Text of a file that ships with the program, such as "lib/gemm.lua"; NULL: there are none. */
     bool (*library)(const char *name, const char **text, size_t *length);
     const char *const *library_family; /* names of the families among them, NULL-terminated; NULL: none */
+    const char *tuned;                       /* in the place of SPEC.tuned.lua; "": no set-up is read */
+    bool candidates;                         /* a set-up that is wrong is no fault: it says why itself */
     bool tunes;                              /* programs are traced with the values of `tune` as well */
     size_t memory_limit;               /* bytes for Lua; 0: 64 MiB */
     int64_t instruction_limit;         /* 0: 50 million */

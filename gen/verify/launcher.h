@@ -47,6 +47,9 @@ int launcher_load(struct launcher *launcher, struct tw_device *device, bool ptx,
 void launcher_unload(struct launcher *launcher);
 void launcher_close(struct launcher *launcher);
 
+/* From now on launches take this variant's set-up, whatever their sizes; -1: that of their sizes, as after load. */
+void launcher_force(struct launcher *launcher, int variant);
+
 /* TW_OK where the pair takes these arguments. Else TW_ERROR_INVALID, in the words of NAME_params. */
 int launcher_ask(struct launcher *launcher, const struct launcher_arguments *arguments, struct launcher_answer *answer,
                  struct tw_error *error);
