@@ -153,8 +153,7 @@ static int add_divisors(struct plan *plan)
     return 0;
 }
 
-/* whole: the program before it was split. */
-static int lower(const struct program_lowering *l, const struct program *whole)
+static int lower(const struct program_lowering *l)
 {
     struct plan *plan = l->plan;
     int status = family_copy_spec(l->spec, l->kernel, plan);
@@ -168,7 +167,7 @@ static int lower(const struct program_lowering *l, const struct program *whole)
     status = program_lowerer_of(l->kernel, l->arch)->lower(l);
     status = status ? status : check_places(l);
     if (!status)
-        plan->flops = program_flops(whole, plan);
+        plan->flops = program_flops(l->kernel->program, plan);
     return status ? status : add_divisors(plan);
 }
 
@@ -176,17 +175,10 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
                    struct plan *plan, struct diag_set *diags)
 {
     struct spec_kernel own = kernel_on(kernel, arch);
-    const struct program *whole = own.program;
-    struct expr_graph graph = {.memory = kernel->graph.memory};
     struct program_lowering l = {
         .spec = spec, .kernel = &own, .arch = arch, .variant = variant, .plan = plan, .diags = diags};
     spec_merge(kernel, arch->name, &l.fields);
-    int status = program_split(&l, &own, &graph);
-    if (!status && graph.count)
-        own.graph = graph;
-    status = status ? status : lower(&l, whole);
-    expr_free(&graph);
-    return status;
+    return lower(&l);
 }
 
 const struct family family_program = {

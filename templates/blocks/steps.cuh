@@ -1105,7 +1105,7 @@ ${call}();
 ${statements}
 ${call}(args, consumer, buffer, ${places});
 //@     end
-//@     if profile() > 0 and stamped(step) then
+//@     if profile() > 0 and not past and stamped(step) then
 profile_mark(stamps, ${i});
 //@     end
 //@ end
