@@ -252,6 +252,13 @@ void spec_print_luacats(FILE *out, const struct spec_options *options)
         "function scalar(dtype, value) end\n\n"
         "---@param name string\n---@return fun(fields: tilewright.kernel): tilewright.handle\n"
         "function kernel(name) end\n\n"
+        "---@class tilewright.tuned_row\n---@field mode? \"sustained\"|\"burst\"\n"
+        "---@field use? tilewright.fields what differs from the kernel's own\n"
+        "---@field us? number\n---@field ratio? number\n---@field [string] integer the size of a dim\n\n"
+        "---@class tilewright.tuned\n---@field gpu string\n---@field arch string\n"
+        "---@field [integer] tilewright.tuned_row\n\n"
+        "--- SPEC.tuned.lua: set-ups of a kernel of the spec, by sizes\n"
+        "---@param name string\n---@return fun(rows: tilewright.tuned)\nfunction tuned(name) end\n\n"
         "---@param low number\n---@param high number\n---@return tilewright.value\nfunction clamp(x, low, high) end\n\n"
         "---@param dtype tilewright.dtype\n---@return tilewright.value\nfunction cast(x, dtype) end\n",
         out);
