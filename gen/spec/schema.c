@@ -64,6 +64,8 @@ static const struct {
     {"via", "table<string, string>", "program: how the data of a load come: bulk, cp_async, direct, resident"},
     {"direction", "table<string, string>",
      "program: { kv = \"down\" } takes the turns of loop kv from the last to the first; up; left out: chosen"},
+    {"cache", "table<string, string>",
+     "program: { B = \"evict_first\" }: the L2 gives up first what bulk copies bring of B; evict_last"},
 };
 
 static const struct {

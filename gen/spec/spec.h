@@ -140,6 +140,14 @@ struct spec_direction {
     struct diag_loc loc;
 };
 
+/* cache = { B = "evict_first" }: how the L2 keeps what loads bring of the tensor; one of spec_cache_words. */
+struct spec_cache {
+    int tensor;
+    const char *word;
+    struct diag_loc loc;
+};
+extern const char *const spec_cache_words[]; /* NULL-terminated */
+
 /* arch = { sm_80 = { tile = ... } }: the same fields again, those that are set override. */
 struct spec_arch {
     const char *name; /* "sm_90a" */
@@ -183,6 +191,8 @@ struct spec_kernel {
     int via_count;
     struct spec_direction *direction;
     int direction_count;
+    struct spec_cache *cache;
+    int cache_count;
     struct program *program;                /* what its function `program` was traced to (program/program.h), or NULL */
     struct spec_arch_program *arch_program; /* where an architecture's differs */
     int arch_program_count;

@@ -575,10 +575,8 @@ int pipeline_items(struct pipeline *x, bool persistent)
     int longest = longest_first(x);
     if (longest == 3)
         return 3;
-    if (x->l->swapped && !order->set && two == 2) {
-        way = pipeline_streamed_order(x);
-        why = "items that read the same tile of the second operand follow each other, and there are few of them";
-    }
+    if (x->l->swapped && !order->set && two == 2)
+        way = pipeline_streamed_order(x, &why);
     if (longest == 0 && !order->set) {
         way = "longest";
         why = "items differ in length, and those that begin last are the shortest";

@@ -67,9 +67,10 @@ static int choose(const struct program_lowering *l)
     return status ? status : swap ? -1 : 0;
 }
 
-const char *pipeline_streamed_order(const struct pipeline *x)
+const char *pipeline_streamed_order(const struct pipeline *x, const char **why)
 {
     int first = 0, dot = 0;
+    *why = "items that read the same tile of the second operand follow each other, and there are few of them";
     while (x->program->axis[first].extent < 0)
         first++;
     while (x->program->op[dot].kind != PROGRAM_DOT)

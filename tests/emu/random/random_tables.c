@@ -39,7 +39,8 @@ static const char *const kind_field[FIELD_KINDS] = {[FIELD_CLUSTER] = "cluster",
                                                     [FIELD_SWIZZLE] = "swizzle",
                                                     [FIELD_AHEAD] = "ahead",
                                                     [FIELD_VIA] = "via",
-                                                    [FIELD_DIRECTION] = "direction"};
+                                                    [FIELD_DIRECTION] = "direction",
+                                                    [FIELD_CACHE] = "cache"};
 
 static const char *const lowerings[] = {"direct", "pipeline", "mma_sync"};
 enum { LOWERINGS = sizeof lowerings / sizeof *lowerings };
@@ -114,6 +115,8 @@ static void tell_entries(const struct compile_unit *unit, const struct spec_kern
                             first->direction[f].down == k->direction[i].down);
         tell(out, kind_field[FIELD_DIRECTION], lowering, field_reads_has(reads, FIELD_DIRECTION, i), !same);
     }
+    for (int i = 0; i < k->cache_count; i++)
+        tell(out, kind_field[FIELD_CACHE], lowering, field_reads_has(reads, FIELD_CACHE, i), first->cache_count == 0);
     for (int i = 0; i < k->via_count; i++) {
         bool same = false;
         for (int f = 0; f < first->via_count; f++)
