@@ -1,6 +1,6 @@
 #!/bin/sh
 # Wrong specs and what is said of them: `check` on every tests/errors/NAME.lua must end with status 1 and say on stderr,
-# to the byte, what stands in NAME.err; nothing may be written. TAP on stdout.
+# to the byte, what stands in NAME.err; nothing may be written. NAME.tuned.lua are set-ups of NAME.lua. TAP on stdout.
 #   usage: tests/errors.sh [PROGRAM], from the top of the tree. BLESS=1 rewrites the .err files.
 set -u
 program=${1:-build/tilewright}
@@ -16,7 +16,7 @@ export LC_ALL
 find "$folder" | sort >"$work/before"
 # A dangling link is a spec too, and so is a file that is not there, where its .err is.
 for stem in $(sed -n 's/\.lua$//p; s/\.err$//p' "$work/before" | sort -u); do
-    case ${stem#"$folder"/} in */*) continue ;; esac
+    case ${stem#"$folder"/} in */* | *.tuned) continue ;; esac
     spec=$stem.lua golden=$stem.err
     timeout 60 "$program" check "$spec" >"$work/out" 2>"$work/err"
     status=$?

@@ -28,6 +28,7 @@ cat >"$work/faults.awk" <<'AWK'
     id = kernel "|" field "|" rule "|" arch
     place = $0; sub(/: error: .*/, "", place)
     line = place; sub(/.*:/, "", line)
+    file = place ~ /\.tuned\.lua:/ ? "tuned" : "spec"
     fix = ""
     if (match(text, /; (it stands[^:]*: |'[a-z]*' is an axis: )?write .* \[/)) {
         fix = substr(text, RSTART, RLENGTH - 2)
@@ -47,7 +48,7 @@ fixes && id != "" && /^ *\^ *$/ {
     } else if (fix ~ /^[a-z]+ = \{ [a-z_0-9]+ = [^ ]+ \}$/) {
         kind = "entry"
     }
-    if (kind != "") print kind "\t" id "\t" line "\t" column "\t" fix
+    if (kind != "") print kind "\t" id "\t" file "\t" line "\t" column "\t" fix
     id = ""
 }
 AWK
@@ -90,13 +91,16 @@ for err in "$folder"/*.err; do
     [ -f "$stem.lua" ] && [ ! -h "$stem.lua" ] || continue
     awk -v fixes=1 -f "$work/faults.awk" "$err" >"$work/fixes"
     n=0
-    while IFS='	' read -r kind id line column fix; do
+    while IFS='	' read -r kind id file line column fix; do
         n=$((n + 1))
-        copy=$work/$name.$n.lua
-        awk -v kind="$kind" -v line="$line" -v column="$column" -v fix="$fix" -f "$work/apply.awk" "$stem.lua" >"$copy"
+        copy=$work/$name.$n.lua changed=$copy from=$stem.lua
+        cp "$stem.lua" "$copy"
+        [ ! -f "$stem.tuned.lua" ] || cp "$stem.tuned.lua" "$work/$name.$n.tuned.lua"
+        [ "$file" = spec ] || changed=$work/$name.$n.tuned.lua from=$stem.tuned.lua
+        awk -v kind="$kind" -v line="$line" -v column="$column" -v fix="$fix" -f "$work/apply.awk" "$from" >"$changed"
         for beside in "$stem".cu "$folder"/*.cuh; do [ ! -f "$beside" ] || cp "$beside" "$work"; done
         [ ! -d "$work/lib" ] && [ -d "$folder/lib" ] && cp -r "$folder/lib" "$work/lib"
-        if cmp -s "$copy" "$stem.lua"; then
+        if cmp -s "$changed" "$from"; then
             echo "# $name: the fix '$fix' of $id changes nothing here" >>"$work/untried"
             continue
         fi

@@ -19,24 +19,9 @@ static const char default_arch[] = "sm_90a";
 
 /* ---- architectures --------------------------------------------------------------------------------------------- */
 
-/* Code for sm_90a runs on compute capability 9.0 alone; code without such a suffix on that and higher ones, from PTX
- * where the major number is another. */
-static bool runs_on(const struct arch *arch, const struct tw_device *device)
-{
-    if (strspn(arch->name + 3, "0123456789") != strlen(arch->name + 3))
-        return arch->major == device->major && arch->minor == device->minor;
-    return arch->major < device->major || (arch->major == device->major && arch->minor <= device->minor);
-}
-
 bool run_is_emulator(const struct tw_device *device)
 {
     return device && strcmp(device->ops->kind, "emu") == 0;
-}
-
-/* The emulator executes PTX; a GPU needs it for code of another major number. */
-static bool needs_ptx(const struct arch *arch, const struct tw_device *device)
-{
-    return run_is_emulator(device) || arch->major != device->major;
 }
 
 static const struct arch *pick(const void *context, const struct arch *const *arch, int count)
@@ -45,7 +30,7 @@ static const struct arch *pick(const void *context, const struct arch *const *ar
     if (run->options.arch)
         return arch[0];
     for (int i = count - 1; i >= 0 && run->device; i--)
-        if (runs_on(arch[i], run->device))
+        if (launcher_runs_on(arch[i], run->device))
             return arch[i];
     for (int i = 0; i < count; i++)
         if (strcmp(arch[i]->name, default_arch) == 0)
@@ -141,12 +126,12 @@ static bool known_device(const char *name)
  * nobody asked for it, what was emitted is compiled to the end all the same, so that spills are found. */
 static void choose_outputs(const struct run *run, struct compile_unit *unit)
 {
-    bool runs = run->device && runs_on(unit->arch, run->device);
+    bool runs = run->device && launcher_runs_on(unit->arch, run->device);
     bool emulated = run_is_emulator(run->device) || (run->device && is_auto(run) && !runs);
     unit->line_info = emulated;
     bool ptx_alone = emulated && (unit->source_path || (!is_auto(run) && !run->options.keep));
     unit->outputs = ptx_alone ? TW_OUTPUT_PTX : TW_OUTPUT_CUBIN;
-    if (run->options.keep || emulated || (runs && needs_ptx(unit->arch, run->device)))
+    if (run->options.keep || emulated || (runs && launcher_needs_ptx(unit->arch, run->device)))
         unit->outputs |= TW_OUTPUT_PTX;
 }
 
@@ -200,9 +185,9 @@ static int gather(struct run *run, struct together *all)
     int count = 0;
     for (int i = 0; i < c->unit_count; i++) {
         const struct compile_unit *unit = &c->unit[i];
-        if (!unit->wanted || (run->gpu && runs_on(unit->arch, run->gpu)))
+        if (!unit->wanted || (run->gpu && launcher_runs_on(unit->arch, run->gpu)))
             continue;
-        if (!runs_on(unit->arch, run->device)) {
+        if (!launcher_runs_on(unit->arch, run->device)) {
             run->left_out++;
             continue;
         }
@@ -240,7 +225,7 @@ static int few_sms(const struct compile *c, const struct together *all, int coun
 static int load_one(struct run *run, const struct together *t, struct tw_error *error)
 {
     const struct compile_unit *first = &run->compile.unit[t->unit[0]];
-    int status = launcher_load(t->launcher, run->device, needs_ptx(first->arch, run->device), error);
+    int status = launcher_load(t->launcher, run->device, launcher_needs_ptx(first->arch, run->device), error);
     for (int v = 0; v < t->count && status == TW_OK; v++) {
         run->launcher[t->unit[v]] = t->launcher;
         run->kernel[t->unit[v]] = launcher_kernel(t->launcher, v);
@@ -349,7 +334,7 @@ static int say_not_executed(const struct run *run)
     const struct compile *c = &run->compile;
     int compiled = 0;
     for (int i = 0; i < c->unit_count; i++) {
-        if (!c->unit[i].wanted || (run->device && runs_on(c->unit[i].arch, run->device)))
+        if (!c->unit[i].wanted || (run->device && launcher_runs_on(c->unit[i].arch, run->device)))
             continue;
         if (!run->options.json)
             run_print_unit(&c->unit[i]);

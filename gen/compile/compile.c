@@ -61,6 +61,7 @@ void compile_close(struct compile *c)
         if (unit->source)
             memory_resize(&memory, unit->source, unit->source_bytes + 1, 0);
         plan_free(&unit->plan);
+        tw_free(&c->rt, unit->why);
     }
     tw_free(&c->rt, c->unit);
     tw_free(&c->rt, c->folder);
@@ -177,12 +178,13 @@ static int check_architectures(struct compile *c, const struct compile_choice *c
 
 /* ---- planning and emitting ------------------------------------------------------------------------------------- */
 
-static bool variant_chosen(const struct compile_choice *choice, const struct compile_unit *unit)
+/* position: among the variants of the kernel on the architecture, set-ups behind the others. */
+static bool variant_chosen(const struct compile_choice *choice, const struct compile_unit *unit, int position)
 {
     char number[16];
     if (!choice->variant)
         return true;
-    snprintf(number, sizeof number, "%d", unit->variant);
+    snprintf(number, sizeof number, "%d", position);
     if (strcmp(choice->variant, number) == 0)
         return true;
     return unit->plan.variant && strcmp(choice->variant, unit->plan.variant) == 0;
@@ -196,6 +198,7 @@ static int emit_options_of(struct compile *c, const struct spec_kernel *kernel, 
     /* The author of a template is told its lines; everybody else, and who looks at a debug build, those of the text. */
     *options = (struct emit_options){.line_directives = path && c->debug_ms == 0,
                                      .debug_ms = c->debug_ms,
+                                     .profile = c->profile,
                                      .generator_version = TW_GENERATOR,
                                      .shelf = c->shelf};
     *folder = NULL;
@@ -219,7 +222,7 @@ static int emit(struct compile *c, struct compile_unit *unit, struct diag_set *d
 {
     struct emit_options options;
     char *folder;
-    if (emit_options_of(c, unit->kernel, &options, &folder))
+    if (emit_options_of(c, unit->as, &options, &folder))
         return 3;
     int status =
         emit_template(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, diags);
@@ -233,7 +236,7 @@ static int emit_with_steps(struct compile *c, struct compile_unit *unit)
 {
     struct emit_options options;
     char *folder;
-    if (emit_options_of(c, unit->kernel, &options, &folder))
+    if (emit_options_of(c, unit->as, &options, &folder))
         return 3;
     int status =
         emit_steps(unit->plan.template_name, &unit->plan, &options, &unit->source, &unit->source_bytes, &c->diags);
@@ -252,15 +255,21 @@ static bool is_covered(const struct compile *c, int first, const struct compile_
     return covered;
 }
 
+/* What is planned next. */
+struct wanted {
+    struct compile_unit unit; /* without a Plan */
+    int first;                /* unit of the kernel on the architecture */
+    int position;             /* as variant_chosen has it */
+};
+
 /* Plans one unit behind those that there are; where the template holds its steps, emits it as well. 0 or 1 (faults are
- * told), 3. added: the choice wants it, and launches come to it; other variants begin at number `first`. reads:
- * receives which fields it heeds, or NULL. */
-static int make_unit(struct compile *c, const struct spec_kernel *kernel, const struct arch *arch, int variant,
-                     const struct compile_choice *choice, int first, struct family_reads *reads, bool *added)
+ * told), 3. added: the choice wants it, and launches come to it. reads: receives which fields it heeds, or NULL. */
+static int make_unit(struct compile *c, const struct wanted *w, const struct compile_choice *choice,
+                     struct family_reads *reads, bool *added)
 {
-    struct compile_unit unit = {.kernel = kernel, .family = family_of(kernel), .arch = arch, .variant = variant};
+    struct compile_unit unit = w->unit;
     double start = compile_clock();
-    int status = family_plan(&c->spec, kernel, arch, variant, c->proofs, &unit.plan, &c->diags);
+    int status = family_plan(&c->spec, unit.as, unit.arch, unit.variant, c->proofs, &unit.plan, &c->diags);
     if (status == 0 && family_lacks_steps(&unit.plan))
         status = emit_with_steps(c, &unit);
     c->phases.plan += compile_clock() - start;
@@ -269,7 +278,8 @@ static int make_unit(struct compile *c, const struct spec_kernel *kernel, const 
         reads->reads = unit.plan.reads;
         reads->known = status == 0;
     }
-    if (status == 0 && (!variant_chosen(choice, &unit) || is_covered(c, first, &unit))) {
+    if (status == 0 &&
+        (!variant_chosen(choice, &unit, w->position) || (unit.setup == 0 && is_covered(c, w->first, &unit)))) {
         drop_source(&unit);
         plan_free(&unit.plan);
         return 0;
@@ -324,6 +334,59 @@ static struct family_reads *find_reads(struct family_reads *on, int count, const
     return NULL;
 }
 
+/* One unit more, for the threads that emit to see. 0, 1 or 3. */
+static int plan_one(struct making *m, const struct wanted *w, struct family_reads *reads)
+{
+    struct compile *c = m->c;
+    bool added = false;
+    if (c->unit_count == m->room)
+        return 3;
+    int status = make_unit(c, w, m->choice, reads, &added);
+    pthread_mutex_lock(&m->lock);
+    c->unit_count += added;
+    pthread_cond_broadcast(&m->progress);
+    pthread_mutex_unlock(&m->lock);
+    return status;
+}
+
+/* The set-ups of the kernel on the architecture that can be planned. */
+static int plan_setups(struct making *m, struct wanted w)
+{
+    struct compile *c = m->c;
+    const int base = (int)(w.unit.kernel - c->spec.kernel);
+    int result = 0;
+    for (int i = 0; i < c->spec.setup_count && result != 3; i++) {
+        const struct spec_kernel *setup = &c->spec.setup[i];
+        if (setup->setup.of != base || strcmp(setup->arch[0].name, w.unit.arch->name) != 0 || !setup->sound)
+            continue;
+        struct family_reads on = {.arch = w.unit.arch};
+        w.unit.as = setup;
+        w.unit.setup++;
+        const int before = c->diags.count;
+        const struct diag_mark mark = diag_mark(&c->diags);
+        int status = plan_one(m, &w, &on);
+        if (status == 0)
+            status = family_check_unread(&c->spec, setup, &on, 1, &c->diags);
+        w.position++;
+        if (status == 1 && c->tables.options.candidates) {
+            struct compile_unit *unit = &c->unit[c->unit_count - 1];
+            unit->why = tw_strdup(&c->rt, c->diags.count > before ? c->diags.item[before].text : "");
+            diag_take_back(&c->diags, mark, NULL);
+            result = unit->why ? result : 3;
+            continue;
+        }
+        bool elsewhere = false; /* a fault stands where the spec says it */
+        for (int n = before; n < c->diags.count; n++)
+            elsewhere = elsewhere || c->diags.item[n].loc.file != setup->loc.file;
+        if (status == 1 && elsewhere)
+            diag_report(&c->diags, DIAG_NOTE, setup->loc, setup->name, NULL, "TUNED-FIT",
+                        "this set-up is at fault, tuned before the spec was changed perhaps; tune again, or take its "
+                        "rows out");
+        result = status == 3 ? 3 : result ? result : status;
+    }
+    return result;
+}
+
 static int plan_kernel(struct making *m, const struct spec_kernel *kernel)
 {
     const struct arch *arch[COMPILE_ARCHITECTURES];
@@ -332,21 +395,20 @@ static int plan_kernel(struct making *m, const struct spec_kernel *kernel)
     struct family_reads on[COMPILE_ARCHITECTURES];
     const int all = architectures_unread(kernel, on);
     for (int a = 0; a < count; a++) {
-        int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]), first = c->unit_count;
-        for (int v = 0, status = 0; v < variants && status == 0; v++) { /* a second one would be told the same */
-            bool added = false;
-            if (c->unit_count == m->room)
-                return 3;
-            status =
-                make_unit(c, kernel, arch[a], v, m->choice, first, v ? NULL : find_reads(on, all, arch[a]), &added);
-            pthread_mutex_lock(&m->lock);
-            c->unit_count += added;
-            pthread_cond_broadcast(&m->progress);
-            pthread_mutex_unlock(&m->lock);
-            if (status == 3)
-                return 3;
-            result = result ? result : status;
+        int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]), status = 0;
+        struct wanted w = {.unit = {.kernel = kernel, .as = kernel, .family = family_of(kernel), .arch = arch[a]},
+                           .first = c->unit_count};
+        for (int v = 0; v < variants && status == 0; v++) { /* a second one would be told the same */
+            w.unit.variant = w.position = v;
+            status = plan_one(m, &w, v ? NULL : find_reads(on, all, arch[a]));
+            result = status == 3 ? 3 : result ? result : status;
         }
+        w.unit.variant = 0;
+        w.position++;
+        status = status ? status : plan_setups(m, w);
+        result = status == 3 ? 3 : result ? result : status;
+        if (result == 3)
+            return 3;
     }
     return result || !count ? result : family_check_unread(&c->spec, kernel, on, all, &c->diags);
 }
@@ -415,6 +477,7 @@ static int make_units(struct compile *c, const struct compile_choice *choice)
         for (int a = 0; a < count; a++)
             m.room += family_of(kernel)->variants(&c->spec, kernel, arch[a]);
     }
+    m.room += c->spec.setup_count;
     c->unit = tw_alloc_zeroed(&c->rt, sizeof *c->unit * ((size_t)m.room + 1));
     m.again = tw_alloc_zeroed(&c->rt, (size_t)m.room + 1);
     int result = 3;
@@ -429,7 +492,8 @@ static int make_units(struct compile *c, const struct compile_choice *choice)
     return result;
 }
 
-int compile_open_as(struct compile *c, const char *command, const char *path, bool json)
+int compile_open_tuned(struct compile *c, const char *command, const char *path, bool json, const char *tuned,
+                       bool candidates)
 {
     struct tw_error error;
     memset(c, 0, sizeof *c);
@@ -438,6 +502,8 @@ int compile_open_as(struct compile *c, const char *command, const char *path, bo
     c->started = compile_clock();
     compile_tables_fill(&c->tables);
     c->tables.options.tunes = strcmp(command, "check") == 0;
+    c->tables.options.tuned = tuned;
+    c->tables.options.candidates = candidates;
     if (json && compile_as_json(c))
         return 3;
     int status = tw_runtime_init(&c->rt, &error);
@@ -461,6 +527,11 @@ int compile_open_as(struct compile *c, const char *command, const char *path, bo
     /* A spec with faults: what is wrong with the Plans of its sound kernels is told in the same run. */
     const struct compile_choice all = {NULL, NULL, NULL, NULL, NULL};
     return status == 1 && make_units(c, &all) == 3 ? 3 : status;
+}
+
+int compile_open_as(struct compile *c, const char *command, const char *path, bool json)
+{
+    return compile_open_tuned(c, command, path, json, NULL, false);
 }
 
 int compile_open(struct compile *c, const char *command, const char *path)
@@ -539,7 +610,7 @@ static void compile_one(void *context, int64_t i)
         .options = line_info,
         .option_count = unit->line_info ? 1 : 0,
         .allow = all,
-        .allow_count = unit->plan.allow_spills || stage->compile->debug_ms ? 1 : 0,
+        .allow_count = unit->plan.allow_spills || stage->compile->debug_ms || stage->compile->profile ? 1 : 0,
         .outputs = unit->outputs ? unit->outputs : TW_OUTPUT_CUBIN,
         .generator = TW_GENERATOR,
     };
@@ -620,7 +691,7 @@ static int judge(struct compile *c, struct compile_unit *unit, enum compile_with
         diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "REGISTERS",
                     "%s for %s takes %u registers a thread, %d are allowed; write a smaller tile", p->entry, arch,
                     info->registers, p->register_limit);
-    if (p->allow_spills || c->debug_ms)
+    if (p->allow_spills || c->debug_ms || c->profile)
         return c->diags.errors > errors;
     if (info->spill_instructions)
         diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "SPILLS",

@@ -40,14 +40,17 @@ struct compile_choice {
 enum compile_with { COMPILE_NVRTC, COMPILE_NVCC, COMPILE_WITH_COUNT };
 extern const char *const compile_with_word[COMPILE_WITH_COUNT];
 
-/* One entry point: a kernel on an architecture in a variant. */
+/* One entry point: a kernel on an architecture in a variant, or in a set-up that it is tuned to. */
 struct compile_unit {
     const struct spec_kernel *kernel;
+    const struct spec_kernel *as;  /* what is planned: the kernel itself or one of its set-ups (spec.setup) */
+    int setup;                     /* among those of the kernel on the architecture; 0: the kernel itself */
     const struct family *family;
     const struct arch *arch;
-    int variant;
+    int variant;                   /* of family.variants; set-ups have the first alone */
     struct plan plan;
     bool planned, emitted;         /* without faults */
+    char *why;                     /* of a candidate that cannot be planned: its first fault; else NULL */
     char *source;                  /* CUDA text */
     const char *source_path;       /* the user's file that the text is from, or NULL where it was emitted */
     size_t source_bytes;
@@ -80,6 +83,8 @@ struct compile {
     struct plan_proofs *proofs;               /* of its Plans; NULL: none are kept */
     int debug_ms;                             /* how long a wait of a debug build may last; 0: no debug build. Set
                                                  between compile_open and compile_units */
+    int profile;                              /* stamps that an instance of a role has room for; 0: no profile build.
+                                                 Set then, too */
     double started;                           /* clock at compile_open */
     const char *source_folder;                /* of the spec */
     char *folder;                             /* its memory */
@@ -93,6 +98,11 @@ double compile_clock(void);
  * in the place of text on stderr. */
 int compile_open_as(struct compile *c, const char *command, const char *path, bool json);
 int compile_open(struct compile *c, const char *command, const char *path); /* text */
+
+/* The same with these set-ups in the place of SPEC.tuned.lua, "" none; candidates: one that is wrong is no fault, it
+ * says why (spec_setup.why, compile_unit.why). */
+int compile_open_tuned(struct compile *c, const char *command, const char *path, bool json, const char *tuned,
+                       bool candidates);
 
 /* The architectures of a kernel that this program has templates for, oldest first; returns their number. */
 int compile_architectures(const struct spec_kernel *kernel, const struct arch *out[COMPILE_ARCHITECTURES]);
@@ -126,7 +136,7 @@ int compile_outputs(struct compile *c, enum compile_with with, const char *folde
  * by the machine's C compiler ($CC, else cc) through the cache: library->cubin is a shared object. Instead of code it
  * holds a name for each unit, COMPILE_CODE_FORMAT with its place in the list, as cubin and as PTX, which whoever loads
  * it puts the code in the place of. Thread-safe. TW_ERROR_NO_TOOL where there is no compiler. */
-enum { COMPILE_LIBRARY_UNITS = 16, COMPILE_CODE_BYTES = 24 };
+enum { COMPILE_LIBRARY_UNITS = SPEC_MOST_SETUPS + 8, COMPILE_CODE_BYTES = 24 };
 #define COMPILE_CODE_FORMAT "unit %d"
 int compile_library(struct compile *c, const int *unit, int count, struct tw_compiled *library, struct tw_error *error);
 

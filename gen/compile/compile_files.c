@@ -1,5 +1,5 @@
 /* The files that units become: texts, Plans and each kernel's C pair. */
-#include "compile/compile.h"
+#include "compile/compile_host.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,7 +9,6 @@
 #include "common/parallel.h"
 #include "common/tool.h"
 #include "emit/embed.h"
-#include "emit/host/host.h"
 #include "version.h"
 
 /* A Plan as it is written. */
@@ -72,11 +71,20 @@ static int emit_pair(struct compile *c, struct host_pair *pair, enum compile_wit
     const struct emit_options emit_options = {.line_directives = true, .debug_ms = c->debug_ms,
                                               .generator_version = TW_GENERATOR, .shelf = c->shelf};
     struct host_image *image = tw_alloc_zeroed(&c->rt, sizeof *image * (size_t)pair->count);
-    if (!image)
-        return 3;
+    int *all = tw_alloc(&c->rt, sizeof *all * (size_t)pair->count), tuned_count = 0, status = image && all ? 0 : 3;
+    struct host_tuned *tuned = NULL;
+    for (int i = 0; i < pair->count && !status; i++)
+        all[i] = pair->first + i;
+    if (!status)
+        status = compile_tuned(c, all, pair->count, &tuned, &tuned_count);
+    tw_free(&c->rt, all);
+    if (status) {
+        tw_free(&c->rt, image);
+        return status;
+    }
     for (int i = 0; i < pair->count; i++) {
         const struct compile_unit *unit = &c->unit[pair->first + i];
-        image[i] = (struct host_image){.plan = &unit->plan, .registers = -1};
+        image[i] = (struct host_image){.plan = &unit->plan, .registers = -1, .setup = unit->setup};
         if (with == COMPILE_WITH_COUNT) {
             image[i].source = unit->source;
             image[i].source_bytes = unit->source_bytes;
@@ -88,8 +96,10 @@ static int emit_pair(struct compile *c, struct host_pair *pair, enum compile_wit
     }
     const struct host_model model = {.name = c->unit[pair->first].kernel->name, .image = image,
                                      .image_count = pair->count, .newer = with == COMPILE_WITH_COUNT,
-                                     .option = options, .option_count = 1};
-    int status = emit_host(&model, &emit_options, &pair->header, &pair->source, diags);
+                                     .option = options, .option_count = 1,
+                                     .tuned = tuned, .tuned_count = tuned_count};
+    status = emit_host(&model, &emit_options, &pair->header, &pair->source, diags);
+    tw_free(&c->rt, tuned);
     tw_free(&c->rt, image);
     return status;
 }

@@ -4,8 +4,7 @@
 #include <sys/utsname.h>
 
 #include "common/tool.h"
-#include "compile/compile.h"
-#include "emit/host/host.h"
+#include "compile/compile_host.h"
 #include "version.h"
 
 /* What is compiled: NAME.h, NAME.c, and what calls them. */
@@ -25,6 +24,12 @@ static int emit_texts(struct compile *c, const int *unit, int count, struct pair
     const struct emit_options options = {.generator_version = TW_GENERATOR, .shelf = c->shelf};
     struct host_image image[COMPILE_LIBRARY_UNITS];
     char code[COMPILE_LIBRARY_UNITS][COMPILE_CODE_BYTES];
+    struct host_tuned *tuned;
+    int tuned_count;
+    /* A set-up without the kernel's own variants is all that there is. */
+    const bool alone = c->unit[unit[0]].setup > 0;
+    if (compile_tuned(c, unit, alone ? 1 : count, &tuned, &tuned_count))
+        return tw_fail(error, TW_ERROR_MEMORY, "no memory");
     for (int i = 0; i < count; i++) {
         memset(code[i], 0, sizeof code[i]);
         snprintf(code[i], sizeof code[i], COMPILE_CODE_FORMAT, i);
@@ -33,14 +38,20 @@ static int emit_texts(struct compile *c, const int *unit, int count, struct pair
                                        .cubin_bytes = sizeof code[i],
                                        .ptx = code[i],
                                        .ptx_bytes = strlen(code[i]),
-                                       .registers = -1};
+                                       .registers = -1,
+                                       .setup = alone ? 0 : c->unit[unit[i]].setup};
     }
-    const struct host_model model = {
-        .name = c->unit[unit[0]].kernel->name, .image = image, .image_count = count, .newer = true};
+    const struct host_model model = {.name = c->unit[unit[0]].kernel->name,
+                                     .image = image,
+                                     .image_count = count,
+                                     .newer = true,
+                                     .tuned = tuned,
+                                     .tuned_count = alone ? 0 : tuned_count};
     struct diag_set diags = {0};
     int status = emit_host(&model, &options, &text->header, &text->source, &diags);
     if (status == 0)
         status = emit_host_caller(&model, &options, &text->caller, &diags);
+    tw_free(&c->rt, tuned);
     if (status == 1)
         diag_print(&diags, stderr);
     diag_free(&diags);

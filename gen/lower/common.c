@@ -340,6 +340,15 @@ bool family_lacks_steps(const struct plan *p)
     return false;
 }
 
+/* Set-ups of a kernel lie beside each other. 0 or 3. */
+static int name_setup(const struct spec_kernel *kernel, struct plan *plan)
+{
+    const char *behind = *plan->variant ? "_" : "";
+    plan->variant = plan_text(plan, "%s%s%s", kernel->setup.name, behind, plan->variant);
+    plan->entry = plan_text(plan, "%s__%s", plan->kernel, plan->variant);
+    return plan->variant && plan->entry ? 0 : 3;
+}
+
 int family_plan(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
                 struct plan_proofs *proofs, struct plan *plan, struct diag_set *diags)
 {
@@ -349,6 +358,8 @@ int family_plan(const struct spec *spec, const struct spec_kernel *kernel, const
     int status = effects == 3 ? 3 : family_of(kernel)->resolve(spec, kernel, arch, variant, plan, diags);
     if (status == 0)
         status = decide_launch(kernel, arch, plan);
+    if (status == 0 && kernel->setup.name)
+        status = name_setup(kernel, plan);
     if (status == 0 && diags->errors == before) {
         plan_check(plan, diags);
         if (diags->errors == before && !family_lacks_steps(plan))

@@ -16,6 +16,7 @@ enum field_kind {
     FIELD_VIA,
     FIELD_DIRECTION,
     FIELD_CACHE,
+    FIELD_SPLIT,
     FIELD_KINDS
 };
 

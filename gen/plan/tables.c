@@ -207,7 +207,7 @@ static void print_memory(const struct plan *p, struct table *t)
                 size_t used = strlen(tensors);
                 snprintf(tensors + used, sizeof tensors - used, "%s%s", n ? " " : "", tensor_name(p, r->tensor[n]));
             }
-            bool bulk = r->filler == PLAN_FILL_BULK;
+            bool bulk = r->filler == PLAN_FILL_BULK || r->filler == PLAN_FILL_PEERS;
             cell(t, "%s", r->name);
             cell(t, "%d", r->stages);
             cell(t, "%s", plan_filler_word[r->filler]);
@@ -264,7 +264,9 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
     case PLAN_BARRIER:
     case PLAN_BARRIER_ARRIVE: {
         char only[32] = "";
-        if (s->only)
+        if (s->only == PLAN_NEXT)
+            snprintf(only, sizeof only, ", who is next alone");
+        else if (s->only)
             snprintf(only, sizeof only, ", instance %d alone", plan_number(s->only));
         if (s->count >= 0 && s->count < p->barrier_count)
             cell(t, "%s%s", p->barrier[s->count].name, only);

@@ -171,6 +171,8 @@ static void memory(const struct plan *p, const struct sink *s)
         sink_integer(s, "full_arrivals", r->full_arrivals);
         sink_integer(s, "tx_bytes", r->tx_bytes);
         sink_integer(s, "empty_arrivals", r->empty_arrivals);
+        if (r->peers)
+            sink_integer(s, "peers", r->peers);
         sink_text(s, "full_shared", shared_name(p, r->full_shared));
         sink_text(s, "empty_shared", shared_name(p, r->empty_shared));
         sink_end(s);
@@ -276,7 +278,7 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         {"less", step->less, 0},
         {"most", step->most, 0},
         {"share", step->share, 0},
-        {"only", plan_number(step->only), -1},
+        {"only", step->only == PLAN_NEXT ? -1 : plan_number(step->only), -1},
         {"layout", plan_number(step->layout), -1},
         {"rows", step->rows, 0},
         {"cols", step->cols, 0},
@@ -306,6 +308,8 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         sink_boolean(s, "kept", true);
     if (step->partial)
         sink_boolean(s, "partial", true);
+    if (step->only == PLAN_NEXT)
+        sink_boolean(s, "next", true);
     if (step->once)
         sink_boolean(s, "once", true);
     if (step->adds)

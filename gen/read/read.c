@@ -4,6 +4,7 @@
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 enum { MOST_KERNELS = 4096, MOST_LIKES = 64, MOST_MEMORY = 512 << 20 };
 
@@ -451,6 +452,90 @@ static int like_of(struct reader *r)
     return index;
 }
 
+/* A kernel without fields, the one that is read from now on. */
+static struct draft *add_kernel(struct reader *r, const char *name, int reported)
+{
+    struct spec *spec = r->spec;
+    if (spec->kernel_count == MOST_KERNELS)
+        luaL_error(r->L, "there are more than %d kernels", MOST_KERNELS);
+    struct spec_kernel *kernel = arena_grow(r->arena, spec->kernel, spec->kernel_count, sizeof *kernel);
+    struct draft *draft = arena_grow(r->arena, r->draft, spec->kernel_count, sizeof *draft);
+    reader_check(r, kernel);
+    reader_check(r, draft);
+    spec->kernel = kernel;
+    r->draft = draft;
+    kernel += spec->kernel_count;
+    draft += spec->kernel_count;
+    struct memory memory = r->arena->memory;
+    *kernel = (struct spec_kernel){
+        .name = name,
+        .lua_reference = LUA_NOREF,
+        .grid = {-1, -1, -1},
+        .shape.memory = memory,
+        .graph.memory = memory,
+    };
+    *draft = (struct draft){.table = LUA_NOREF, .reported = reported};
+    r->now = spec->kernel_count++;
+    return draft;
+}
+
+/* Of a kernel that is made of another: its fields, on top of the stack, come from where that one's do. */
+static void copy_places(struct reader *r, struct draft *draft, const struct draft *base)
+{
+    draft->origin = base->origin;
+    for (int i = 0; i < base->place_count; i++) {
+        struct place *grown = arena_grow(r->arena, draft->place, i, sizeof *grown);
+        reader_check(r, grown);
+        draft->place = grown;
+        draft->place[draft->place_count++] = base->place[i];
+    }
+}
+
+/* Reads the kernel from the table at `table` and says whether it can be planned. */
+static void read_sound(struct reader *r, int table, bool named)
+{
+    read_kernel(r, table);
+    struct spec_kernel *kernel = reader_kernel(r);
+    const struct draft *draft = &r->draft[r->now];
+    kernel->sound = r->diags->reported == draft->reported && !draft->unplanned && (named || !kernel->template_path);
+}
+
+int read_setup(struct reader *r, int base, const char *arch, int use, struct site site, struct diag_loc row)
+{
+    static const char *const not_taken[] = {"like", "tune", "run", "bench"};
+    lua_State *L = r->L;
+    luaL_checkstack(L, 8, "tuned");
+    struct draft *draft = add_kernel(r, r->spec->kernel[base].name, r->diags->reported);
+    const int index = r->now, places = r->draft[base].place_count;
+    r->spec->kernel[index].loc = row;
+    r->spec->kernel[index].setup.of = base;
+    draft->site = site;
+    copy_places(r, draft, &r->draft[base]);
+    lua_newtable(L);
+    const int table = lua_gettop(L);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, r->draft[base].table);
+    merge(r, draft, table, table + 1, "", 100);
+    if (lua_getfield(L, table + 1, "arch") == LUA_TTABLE && lua_getfield(L, -1, arch) == LUA_TTABLE) {
+        merge(r, draft, table, lua_gettop(L), "", 0);
+        draft->place_count = places; /* the spec has no place for them by this path */
+    }
+    lua_settop(L, table);
+    merge(r, draft, table, use, "", 0);
+    for (size_t i = 0; i < sizeof not_taken / sizeof *not_taken; i++) {
+        lua_pushnil(L);
+        lua_setfield(L, table, not_taken[i]);
+    }
+    lua_newtable(L);
+    lua_newtable(L);
+    lua_setfield(L, -2, arch);
+    lua_setfield(L, table, "arch");
+    lua_pushvalue(L, table);
+    draft->table = luaL_ref(L, LUA_REGISTRYINDEX);
+    read_sound(r, table, true);
+    lua_settop(L, table - 1);
+    return index;
+}
+
 /* kernel "NAME" (fields): upvalue 1 is the index of the name. */
 static int declare(lua_State *L)
 {
@@ -463,27 +548,8 @@ static int declare(lua_State *L)
     if (lua_type(L, 1) != LUA_TTABLE)
         return luaL_error(L, "kernel \"%s\" takes a table of fields, this is %s", name->text, describe(r, 1));
     lua_settop(L, 1);
-    struct spec *spec = r->spec;
-    if (spec->kernel_count == MOST_KERNELS)
-        return luaL_error(L, "there are more than %d kernels", MOST_KERNELS);
-    struct spec_kernel *kernel = arena_grow(r->arena, spec->kernel, spec->kernel_count, sizeof *kernel);
-    struct draft *draft = arena_grow(r->arena, r->draft, spec->kernel_count, sizeof *draft);
-    reader_check(r, kernel);
-    reader_check(r, draft);
-    spec->kernel = kernel;
-    r->draft = draft;
-    kernel += spec->kernel_count;
-    draft += spec->kernel_count;
-    struct memory memory = r->arena->memory;
-    *kernel = (struct spec_kernel){
-        .name = name->text,
-        .lua_reference = LUA_NOREF,
-        .grid = {-1, -1, -1},
-        .shape.memory = memory,
-        .graph.memory = memory,
-    };
-    *draft = (struct draft){.table = LUA_NOREF, .reported = reported};
-    r->now = spec->kernel_count++;
+    struct draft *draft = add_kernel(r, name->text, reported);
+    struct spec_kernel *kernel = reader_kernel(r);
     draft->site.file = sandbox_where(L, 1, &draft->site.line);
     const struct tokens *t = sandbox_tokens(r->sandbox, draft->site.file);
     draft->site.open = t ? tokens_find_call(t, "kernel", name->text, draft->site.line) : -1;
@@ -499,17 +565,11 @@ static int declare(lua_State *L)
     lua_newtable(L);
     if (like >= 0) {
         const struct draft *base = &r->draft[like];
-        draft->origin = base->origin;
         draft->likes = base->likes + 1;
         if (draft->likes > MOST_LIKES)
             return luaL_error(L, "like goes back through more than %d kernels; name one nearer to the first",
                               MOST_LIKES);
-        for (int i = 0; i < base->place_count; i++) {
-            struct place *grown = arena_grow(r->arena, draft->place, i, sizeof *grown);
-            reader_check(r, grown);
-            draft->place = grown;
-            draft->place[draft->place_count++] = base->place[i];
-        }
+        copy_places(r, draft, base);
         lua_rawgeti(L, LUA_REGISTRYINDEX, base->table);
         merge(r, draft, 2, 3, "", 100);
         lua_settop(L, 2);
@@ -523,12 +583,8 @@ static int declare(lua_State *L)
         like = is_whole(L, 2) ? -1 : -2;
         reader_aside_end(r, aside, false);
     }
-    if (like != -2) {
-        read_kernel(r, 2);
-        kernel = reader_kernel(r);
-        draft = &r->draft[r->now];
-        kernel->sound = r->diags->reported == draft->reported && !draft->unplanned && (named || !kernel->template_path);
-    }
+    if (like != -2)
+        read_sound(r, 2, named);
     int *handle = lua_newuserdatauv(L, sizeof *handle, 0);
     *handle = r->now;
     luaL_setmetatable(L, TYPE_KERNEL);
@@ -539,8 +595,9 @@ static int declare(lua_State *L)
 static int kernel_named(lua_State *L)
 {
     struct reader *r = reader_of(L);
-    if (!r || r->epoch)
-        return luaL_error(L, "a kernel is declared at the top of a spec, not in a function of one");
+    if (!r || r->epoch || r->tuned)
+        return luaL_error(L, "a kernel is declared at the top of a spec, not in %s",
+                          r && r->tuned ? "SPEC.tuned.lua" : "a function of one");
     if (lua_type(L, 1) != LUA_TSTRING)
         return luaL_error(L, "kernel takes its name first: kernel \"NAME\" { ... }, this is %s", describe(r, 1));
     if (r->name_count == 2 * MOST_KERNELS)
@@ -566,7 +623,8 @@ static int setup(lua_State *L)
     static const struct {
         const char *name;
         lua_CFunction f;
-    } word[] = {{"dims", dims}, {"tensor", make_tensor}, {"scalar", make_scalar}, {"kernel", kernel_named}};
+    } word[] = {{"dims", dims}, {"tensor", make_tensor}, {"scalar", make_scalar}, {"kernel", kernel_named},
+                {"tuned", tuned_named}};
     lua_pushlightuserdata(L, r);
     lua_rawsetp(L, LUA_REGISTRYINDEX, &reader_key);
     luaL_newmetatable(L, TYPE_TENSOR);
@@ -614,6 +672,28 @@ static int finish(lua_State *L)
     return 0;
 }
 
+/* Where there is a SPEC.tuned.lua, or what stands for it: its set-ups become kernels behind those of the spec. */
+static int run_tuned(struct reader *r, const char *path, struct sandbox_error *error)
+{
+    const char *text = r->options->tuned, *file = text ? "" : spec_tuned_path(r->arena, path);
+    int status = SANDBOX_OK, kernels = r->spec->kernel_count;
+    struct stat info;
+    if (!file)
+        return SANDBOX_NO_MEMORY;
+    if (text ? !*text : lstat(file, &info) != 0)
+        return SANDBOX_OK;
+    status = text ? sandbox_load(r->sandbox, "set-ups", text, strlen(text), NULL, error)
+                  : sandbox_load_file(r->sandbox, file, error);
+    r->tuned = true;
+    if (status == SANDBOX_OK)
+        status = sandbox_call(r->sandbox, 0, 0, error);
+    r->tuned = false;
+    r->spec->setup_count = r->spec->kernel_count - kernels;
+    r->spec->kernel_count = kernels;
+    r->spec->setup = r->spec->kernel + kernels;
+    return status;
+}
+
 static int run(struct reader *r, const char *path)
 {
     struct sandbox_error error = {.file = -1};
@@ -623,6 +703,8 @@ static int run(struct reader *r, const char *path)
         status = sandbox_load_file(r->sandbox, path, &error);
     if (status == SANDBOX_OK)
         status = sandbox_call(r->sandbox, 0, 0, &error);
+    if (status == SANDBOX_OK)
+        status = run_tuned(r, path, &error);
     if (status == SANDBOX_OK)
         return sandbox_protect(r->sandbox, finish, r, &error);
     if (status == SANDBOX_NO_MEMORY && store->budget.refused) { /* there is more, but not for it */
@@ -680,7 +762,7 @@ void spec_free(struct spec *spec)
     struct spec_store *store = spec->arena;
     if (!store)
         return;
-    for (int i = 0; i < spec->kernel_count; i++) {
+    for (int i = 0; i < spec->kernel_count + spec->setup_count; i++) {
         expr_free(&spec->kernel[i].shape);
         expr_free(&spec->kernel[i].graph);
     }

@@ -1,6 +1,6 @@
 /* Between the files of the spec reader: read.c (the run, names, like), kernel.c (a kernel's fields), fields.c (the
  * schema), tensors.c (tensors and scalars), operators.c (operators of expressions), trace.c (fused functions),
- * reference.c; and program/trace*.c, which trace a program with the same expressions.
+ * reference.c, tuned.c (SPEC.tuned.lua); and program/trace*.c, which trace a program with the same expressions.
  *
  * Everything here runs under protection: a Lua error, a memory error included, leaves through longjmp. So whatever is
  * allocated hangs on the spec's arena or on a graph of the spec from the moment on that it exists. */
@@ -70,6 +70,7 @@ struct reader {
     struct trace *program; /* the program that is traced (read/trace.h), or NULL */
     const char *fused;     /* the kernel's function that a family's program calls now (its field), or NULL */
     unsigned fused_axes;   /* those along which its value runs, as bits */
+    bool tuned;            /* SPEC.tuned.lua is read */
     bool returned;         /* the traced function has returned: faults from there on are those of its result */
     struct name {          /* names that kernel "NAME" was called with and that got no table yet */
         const char *text;
@@ -114,6 +115,16 @@ struct key {
 struct key *sorted_keys(struct reader *r, int index, int *count);
 bool is_identifier(const char *text); /* and no keyword of C or C++ */
 bool is_taken(const char *text);      /* the libraries, CUDA or the emitted text use the name (names.def) */
+
+/* Reads a set-up of kernel `base`: the kernel with what it has on the architecture and, over that, the fields of the
+ * table at `use`, which stands at `site`; row: where faults of the whole are told. Its position in spec.kernel. */
+int read_setup(struct reader *r, int base, const char *arch, int use, struct site site, struct diag_loc row);
+
+/* ---- tuned.c --------------------------------------------------------------------------------------------------- */
+
+/* tuned "NAME" {...}, the word of SPEC.tuned.lua. */
+int tuned_named(lua_State *L);
+
 
 /* ---- fields.c -------------------------------------------------------------------------------------------------- */
 
@@ -235,6 +246,9 @@ bool module_has_function(const struct reader *r, const char *family, const char 
 
 /* Pushes the table of the kernel's fields with the module's program, axes, grid and fields under them; its index. */
 int apply_module(struct reader *r, int table);
+
+/* What problem of a library the kernel is, as its family's module says. */
+void module_peer(struct reader *r);
 
 /* ---- read/trace.c -------------------------------------------------------------------------------------------- */
 

@@ -11,8 +11,10 @@
  *   program    function(t, at, tile)
  *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
  *   sizes      function(arch, said, extent, bytes): the tile by axis, for axes that a kernel gives none. said holds
- *              what it gives, by axis, said.consumers and said.swap; extent the extents that are constants; bytes those
- *              of an element, by tensor
+ *              what it gives, by axis, said.consumers, said.swap and said.mode; extent the extents that are constants;
+ *              bytes those of an element, by tensor
+ *   peer       { "gemm", a = "A", b = "B", d = "D" }: the problem of a library that its kernels solve, and which
+ *              tensors of theirs are the problem's; `bench` measures that beside them
  * and a kernel of the family is one with that program. */
 #include "read/trace.h"
 
@@ -139,10 +141,40 @@ static struct spec_family_tensor *tensor_list(struct reader *r, const char *modu
     return row;
 }
 
+/* peer = { "gemm", a = "A" }: roles in the order of their names. */
+static void read_peer(struct reader *r, const char *module, struct spec_peer *peer)
+{
+    static const char what[] = "peer is a problem and its tensors: { \"gemm\", a = \"A\", b = \"B\", d = \"D\" }";
+    lua_State *L = r->L;
+    int type = lua_getfield(L, -1, "peer"), table = lua_gettop(L), count = 0;
+    struct key *key = type == LUA_TTABLE ? sorted_keys(r, table, &count) : NULL;
+    if (type == LUA_TNIL) {
+        lua_pop(L, 1);
+        return;
+    }
+    if (type != LUA_TTABLE || lua_rawgeti(L, table, 1) != LUA_TSTRING)
+        module_fault(r, module, what);
+    peer->problem = arena_text(r->arena, lua_tostring(L, -1));
+    reader_check(r, peer->problem);
+    lua_pop(L, 1);
+    for (int i = 0; i < count; i++) {
+        if (!key[i].name)
+            continue;
+        if (lua_getfield(L, table, key[i].name) != LUA_TSTRING || peer->count == SPEC_PEER_ROLES)
+            module_fault(r, module, what);
+        peer->role[peer->count] = arena_text(r->arena, key[i].name);
+        peer->tensor[peer->count] = arena_text(r->arena, lua_tostring(L, -1));
+        reader_check(r, peer->role[peer->count]);
+        reader_check(r, peer->tensor[peer->count++]);
+        lua_pop(L, 1);
+    }
+    lua_pop(L, 1);
+}
+
 static void check_words(struct reader *r, const char *module)
 {
-    static const char *const known[] = {"axes",    "fields", "functions", "grid", "program",
-                                        "scalars", "sizes",  "tensors",   NULL};
+    static const char *const known[] = {"axes",    "fields", "functions", "grid", "peer",
+                                        "program", "scalars", "sizes",  "tensors",   NULL};
     int count;
     struct key *key = sorted_keys(r, lua_gettop(r->L), &count);
     for (int i = 0; i < count; i++) {
@@ -203,6 +235,7 @@ const struct spec_family *read_module(struct reader *r, const char *name)
     m->family.tensor = tensor_list(r, name);
     m->family.scalar = name_list(r, name, "scalars");
     m->function = name_list(r, name, "functions");
+    read_peer(r, name, &m->family.peer);
     if (lua_getfield(L, -1, "program") != LUA_TFUNCTION)
         module_fault(r, name, "program is a function(t, at, tile)");
     lua_pop(L, 1);
@@ -270,6 +303,21 @@ int apply_module(struct reader *r, int from)
     return table;
 }
 
+void module_peer(struct reader *r)
+{
+    struct spec_kernel *k = reader_kernel(r);
+    const struct trace_module *m = find_module(r, k->family);
+    if (!m)
+        return;
+    k->peer = m->family.peer;
+    k->peer.plain = k->tensor_count == k->peer.count && k->scalar_count == 0;
+    for (const char **f = m->function; *f; f++) {
+        lua_rawgeti(r->L, LUA_REGISTRYINDEX, r->draft[r->now].fields);
+        k->peer.plain &= lua_getfield(r->L, -1, *f) == LUA_TNIL;
+        lua_pop(r->L, 2);
+    }
+}
+
 /* Sets field `name` of the table on top of the stack. */
 static void push_number(lua_State *L, const char *name, int64_t number)
 {
@@ -298,6 +346,10 @@ void module_sizes(struct reader *r, const char *arch, struct program *p)
     if (fields.value[FIELD_SWAP].set) {
         lua_pushboolean(L, fields.value[FIELD_SWAP].integer != 0);
         lua_setfield(L, -2, "swap");
+    }
+    if (fields.value[FIELD_MODE].set) {
+        lua_pushstring(L, fields.value[FIELD_MODE].text);
+        lua_setfield(L, -2, "mode");
     }
     for (int i = 0; i < p->axis_count; i++)
         if (p->axis[i].tile)

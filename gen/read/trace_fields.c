@@ -1,5 +1,5 @@
 /* The fields of a kernel with a program that are no rows of the schema: axes, tile and cluster by axis, grid, ahead,
- * via, direction and cache. */
+ * via, direction, cache and split. */
 #include "read/trace.h"
 
 #include <ctype.h>
@@ -332,7 +332,7 @@ void trace_infer_axes(struct reader *r)
     }
 }
 
-/* ---- ahead, via, direction and cache ----------------------------------------------------------------------------- */
+/* ---- ahead, via, direction, cache and split ---------------------------------------------------------------------- */
 
 /* The operation of that name, or of none: told, with those that there are. */
 static const struct program_op *named(struct reader *r, const char *name, const char *path, enum point point)
@@ -593,12 +593,32 @@ static void read_cache(struct reader *r, const char *name, const char *path)
     k->cache[k->cache_count++] = (struct spec_cache){tensor, spec_cache_words[word], reader_locate(r, path, AT_VALUE)};
 }
 
+/* The number of parts on top of the stack. What may be split depends on the tiles: lower/split.c. */
+static void read_split(struct reader *r, const char *name, const char *path)
+{
+    struct spec_kernel *k = reader_kernel(r);
+    int64_t parts = 0;
+    int loop = named_loop(r, name, path);
+    if (loop < 0)
+        return;
+    if (!exact_integer(r->L, -1, &parts) || parts < 1 || parts > 8 || (parts & (parts - 1))) {
+        reader_fault(r, path, AT_VALUE, "FIELD-RANGE", "takes a number of parts (1, 2, 4 or 8), this is %s",
+                     describe(r, -1));
+        return;
+    }
+    struct spec_split *grown = arena_grow(r->arena, k->split, k->split_count, sizeof *grown);
+    reader_check(r, grown);
+    k->split = grown;
+    k->split[k->split_count++] =
+        (struct spec_split){k->program->op[loop].name, (int)parts, reader_locate(r, path, AT_VALUE)};
+}
+
 void trace_how(struct reader *r, int table)
 {
-    static const char *const field[] = {"ahead", "via", "direction", "cache"};
-    static const char *const of[] = {"operations", "operations", "loops", "tensors"};
+    static const char *const field[] = {"ahead", "via", "direction", "cache", "split"};
+    static const char *const of[] = {"operations", "operations", "loops", "tensors", "loops"};
     lua_State *L = r->L;
-    for (int f = 0; f < 4; f++) {
+    for (int f = 0; f < 5; f++) {
         int type = lua_getfield(L, table, field[f]), count = 0;
         if (type != LUA_TNIL && type != LUA_TTABLE)
             reader_fault(r, field[f], AT_VALUE, "FIELD-TYPE", "takes a table by the names of %s, this is %s", of[f],
@@ -621,8 +641,10 @@ void trace_how(struct reader *r, int table)
                 read_via(r, key[i].name, op, path);
             else if (f == 2)
                 read_direction(r, key[i].name, path);
-            else
+            else if (f == 3)
                 read_cache(r, key[i].name, path);
+            else
+                read_split(r, key[i].name, path);
             lua_pop(L, 1);
         }
         lua_pop(L, 1);

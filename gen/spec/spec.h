@@ -11,9 +11,10 @@
 #include "spec/diag.h"
 #include "spec/expr.h"
 #include "spec/fill.h"
+#include "spec/tuned.h"
 #include "swizzle.h"
 
-enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8, SPEC_EXTENT_BITS = 40 };
+enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8, SPEC_EXTENT_BITS = 40, SPEC_MOST_SETUPS = 48 /* of one architecture */ };
 #define SPEC_MAX_EXTENT ((int64_t)1 << SPEC_EXTENT_BITS) /* of an extent, and of a stride in elements */
 
 struct program;
@@ -147,6 +148,13 @@ struct spec_cache {
     struct diag_loc loc;
 };
 extern const char *const spec_cache_words[]; /* NULL-terminated */
+/* split = { k = 2 }: the blocks of a cluster share the loop's turns, and each has its own sums; what is behind the loop
+ * they share by columns. */
+struct spec_split {
+    const char *name; /* of the loop */
+    int parts;
+    struct diag_loc loc;
+};
 
 /* arch = { sm_80 = { tile = ... } }: the same fields again, those that are set override. */
 struct spec_arch {
@@ -159,6 +167,16 @@ struct spec_arch {
 struct spec_arch_program {
     const char *arch; /* "sm_90a" */
     struct program *program;
+};
+
+/* The problem of a library that a kernel solves, or that is in it: peer = { "gemm", a = "A", b = "B", d = "D" } of its
+ * family's module. */
+enum { SPEC_PEER_ROLES = 8 };
+struct spec_peer {
+    const char *problem; /* "gemm"; NULL: none is known */
+    const char *role[SPEC_PEER_ROLES], *tensor[SPEC_PEER_ROLES]; /* "a", "A"; by the roles' names */
+    int count;
+    bool plain; /* of a kernel: the problem is all that it does */
 };
 
 struct spec_kernel {
@@ -193,14 +211,20 @@ struct spec_kernel {
     int direction_count;
     struct spec_cache *cache;
     int cache_count;
+    struct spec_split *split;
+    int split_count;
     struct program *program;                /* what its function `program` was traced to (program/program.h), or NULL */
     struct spec_arch_program *arch_program; /* where an architecture's differs */
     int arch_program_count;
     int lua_reference; /* registry reference of `reference`, or LUA_NOREF (-2) */
     struct spec_sizes *run, *bench;
     int run_count, bench_count;
+    struct spec_peer peer;
     struct expr_graph shape; /* dims, strides, grid: integers over the symbols */
     struct expr_graph graph; /* fused functions */
+    struct spec_tuned *tuned; /* in the order of SPEC.tuned.lua */
+    int tuned_count;
+    struct spec_setup setup; /* of a set-up; else there is no name */
     bool sound; /* it can be planned, whatever faults other kernels and fields that count as not written have */
 };
 
@@ -210,6 +234,8 @@ struct spec {
     int dim_count;
     struct spec_kernel *kernel;
     int kernel_count;
+    struct spec_kernel *setup; /* behind the kernels in their array: kernels with the fields that they are tuned to */
+    int setup_count;
     char **dependency; /* files read: the spec and what it required, in reading order */
     int dependency_count;
     void *lua;   /* lua_State kept for `reference` functions; NULL after an error */
@@ -230,6 +256,7 @@ struct spec_family {
     const struct spec_family_tensor *tensor; /* ends with name == NULL; other tensor fields are epilogue operands */
     const char *const *scalar;               /* scalar fields that the family reads: "alpha", "beta"; NULL-terminated */
     const char *grid;                        /* axes along which items run: "m n" */
+    struct spec_peer peer;
 };
 
 struct spec_options {
@@ -238,6 +265,8 @@ struct spec_options {
     /* Text of a file that ships with the program, such as "lib/gemm.lua"; NULL: there are none. */
     bool (*library)(const char *name, const char **text, size_t *length);
     const char *const *library_family; /* names of the families among them, NULL-terminated; NULL: none */
+    const char *tuned;                       /* in the place of SPEC.tuned.lua; "": no set-up is read */
+    bool candidates;                         /* a set-up that is wrong is no fault: it says why itself */
     bool tunes;                              /* programs are traced with the values of `tune` as well */
     size_t memory_limit;               /* bytes for Lua; 0: 64 MiB */
     int64_t instruction_limit;         /* 0: 50 million */

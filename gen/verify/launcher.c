@@ -28,6 +28,7 @@ struct entry_points {
     int (*encode_tiled)(void *map, int type, uint32_t rank, void *address, const uint64_t *extents,
                         const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides, int interleave,
                         int swizzle, int promotion, int fill);
+    int (*device_name)(char *name, int bytes, int device); /* of a pair with set-ups */
 };
 
 /* Of templates/host/caller.c. */
@@ -54,6 +55,7 @@ struct caller {
     int (*workspace)(const void *kernel, const struct caller_arguments *arguments, struct caller_outcome *outcome);
     int (*ask)(const void *kernel, const struct caller_arguments *arguments, struct caller_outcome *outcome);
     int (*launch)(const void *kernel, const struct caller_arguments *arguments, struct caller_outcome *outcome);
+    int32_t (*choose)(void *kernel, int32_t choice); /* NULL: there are no set-ups */
 };
 
 struct launcher {
@@ -64,11 +66,29 @@ struct launcher {
     void *library;
     struct caller call;
     void *kernel;  /* struct NAME */
+    int32_t choice; /* of set-ups, by the sizes */
     bool loaded, ptx;
     struct tw_device *device;
     void *module[COMPILE_LIBRARY_UNITS], *function[COMPILE_LIBRARY_UNITS];
     struct layout_shared shared; /* of the last launch */
 };
+
+static bool is_emulated(const struct tw_device *device)
+{
+    return device->driver == &emu_driver_table;
+}
+
+bool launcher_runs_on(const struct arch *arch, const struct tw_device *device)
+{
+    if (strspn(arch->name + 3, "0123456789") != strlen(arch->name + 3))
+        return arch->major == device->major && arch->minor == device->minor;
+    return arch->major < device->major || (arch->major == device->major && arch->minor <= device->minor);
+}
+
+bool launcher_needs_ptx(const struct arch *arch, const struct tw_device *device)
+{
+    return is_emulated(device) || arch->major != device->major;
+}
 
 const struct compile_unit *launcher_unit(const struct launcher *l, int variant)
 {
@@ -105,6 +125,7 @@ static int open_library(struct launcher *l, const struct tw_compiled *library, s
         !find(l->library, "caller_workspace", &l->call.workspace) || !find(l->library, "caller_ask", &l->call.ask) ||
         !find(l->library, "caller_launch", &l->call.launch))
         return tw_fail(error, TW_ERROR_FILE, "the compiled launcher lacks one of its functions");
+    find(l->library, "caller_choose", &l->call.choose);
     return TW_OK;
 }
 
@@ -169,11 +190,6 @@ static int get_function(void **function, void *module, const char *name)
     return result;
 }
 
-static bool is_emulated(const struct tw_device *device)
-{
-    return device->driver == &emu_driver_table;
-}
-
 /* What the pair says became of a call, in the emulator's words where it knows better. */
 static int fail(const struct launcher *l, const struct caller_outcome *outcome, struct tw_error *error)
 {
@@ -202,6 +218,7 @@ int launcher_load(struct launcher *l, struct tw_device *device, bool ptx, struct
         .max_active_clusters = driver->max_active_clusters,
         .launch = driver->launch,
         .encode_tiled = driver->encode_tiled,
+        .device_name = driver->device_name,
     };
     int status = tw_device_enter(device, error);
     if (status != TW_OK)
@@ -210,6 +227,10 @@ int launcher_load(struct launcher *l, struct tw_device *device, bool ptx, struct
     l->call.load(l->kernel, &table, &outcome);
     loading = NULL;
     l->loaded = outcome.status == 0;
+    if (l->loaded && l->call.choose) {
+        l->choice = l->call.choose(l->kernel, -1);
+        l->call.choose(l->kernel, l->choice);
+    }
     return l->loaded ? TW_OK : fail(l, &outcome, error);
 }
 
@@ -220,6 +241,12 @@ void launcher_unload(struct launcher *l)
     if (l->loaded && tw_device_enter(l->device, &ignored) == TW_OK)
         l->call.unload(l->kernel, &outcome);
     l->loaded = false;
+}
+
+void launcher_force(struct launcher *l, int variant)
+{
+    if (l->loaded && l->call.choose)
+        l->call.choose(l->kernel, variant < 0 ? l->choice : ~launcher_unit(l, variant)->setup);
 }
 
 void *launcher_module(const struct launcher *l, int variant)

@@ -12,6 +12,13 @@
 
 struct launcher;
 
+/* Whether a device runs code for an architecture: that for sm_90a on compute capability 9.0 alone; code without such a
+ * suffix on that and higher ones, from PTX where the major number is another. */
+bool launcher_runs_on(const struct arch *arch, const struct tw_device *device);
+
+/* The emulator executes PTX; a GPU needs it for code of another major number. */
+bool launcher_needs_ptx(const struct arch *arch, const struct tw_device *device);
+
 /* What a caller passes for one launch. */
 struct launcher_arguments {
     const int64_t *symbol;     /* by plan.symbol */
@@ -39,6 +46,9 @@ const struct compile_unit *launcher_unit(const struct launcher *launcher, int va
 int launcher_load(struct launcher *launcher, struct tw_device *device, bool ptx, struct tw_error *error);
 void launcher_unload(struct launcher *launcher);
 void launcher_close(struct launcher *launcher);
+
+/* From now on launches take this variant's set-up, whatever their sizes; -1: that of their sizes, as after load. */
+void launcher_force(struct launcher *launcher, int variant);
 
 /* TW_OK where the pair takes these arguments. Else TW_ERROR_INVALID, in the words of NAME_params. */
 int launcher_ask(struct launcher *launcher, const struct launcher_arguments *arguments, struct launcher_answer *answer,

@@ -135,8 +135,15 @@ static int combine(struct compile *c, const char *text, const bool *used, int64_
     return status;
 }
 
-int sizes_list(struct compile *c, const struct compile_unit *unit, const struct option_list *set,
-               struct sizes *out)
+/* What a kernel says of sizes in a field. */
+struct said {
+    const char *field;
+    const struct spec_sizes *sizes;
+    int count;
+};
+
+static int list(struct compile *c, const struct compile_unit *unit, const struct said *said,
+                const struct option_list *set, struct sizes *out)
 {
     const struct spec_kernel *kernel = unit->kernel;
     int width = unit->plan.symbol_count, status = 0;
@@ -148,9 +155,9 @@ int sizes_list(struct compile *c, const struct compile_unit *unit, const struct 
     if (width > SYMBOLS)
         return options_fault(c->command, "more than %d dims", SYMBOLS - 1);
     layout_symbols(&unit->plan, used);
-    for (int r = 0; r < (kernel->run_count ? kernel->run_count : 1) && status == 0; r++) {
+    for (int r = 0; r < (said->count ? said->count : 1) && status == 0; r++) {
         for (int i = 0; i < width - 1; i++)
-            value[i] = used[i] && kernel->run_count ? kernel->run[r].value[i] : -1;
+            value[i] = used[i] && said->count ? said->sizes[r].value[i] : -1;
         value[width - 1] = 0;
         if (set->count == 0)
             status = append(c, out, value);
@@ -161,9 +168,21 @@ int sizes_list(struct compile *c, const struct compile_unit *unit, const struct 
         for (int s = 0; s < width - 1; s++)
             if (used[s] && out->value[(size_t)i * (size_t)width + (size_t)s] < 0)
                 return options_fault(c->command,
-                                     "kernel '%s' has no size for %s; write run = { { %s = ... } } or --set %s=...",
-                                     kernel->name, unit->plan.symbol[s], unit->plan.symbol[s], unit->plan.symbol[s]);
+                                     "kernel '%s' has no size for %s; write %s = { { %s = ... } } or --set %s=...",
+                                     kernel->name, unit->plan.symbol[s], said->field, unit->plan.symbol[s],
+                                     unit->plan.symbol[s]);
     return status;
+}
+
+int sizes_list(struct compile *c, const struct compile_unit *unit, const struct option_list *set, struct sizes *out)
+{
+    return list(c, unit, &(struct said){"run", unit->kernel->run, unit->kernel->run_count}, set, out);
+}
+
+int sizes_list_bench(struct compile *c, const struct compile_unit *unit, const struct option_list *set,
+                     struct sizes *out)
+{
+    return list(c, unit, &(struct said){"bench", unit->kernel->bench, unit->kernel->bench_count}, set, out);
 }
 
 void sizes_free(struct compile *c, struct sizes *sizes)

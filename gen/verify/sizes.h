@@ -20,6 +20,10 @@ int sizes_check(const struct compile *c, const struct option_list *set);
  * no value. */
 int sizes_list(struct compile *c, const struct compile_unit *unit, const struct option_list *set,
                struct sizes *out);
+
+/* The same of its `bench` sizes. */
+int sizes_list_bench(struct compile *c, const struct compile_unit *unit, const struct option_list *set,
+                     struct sizes *out);
 void sizes_free(struct compile *c, struct sizes *sizes);
 
 /* "M=257,N=512,K=192": the symbols that the kernel uses. Cut at size. */

@@ -94,11 +94,11 @@ static int make_tensor(struct trial *t, int number, struct tw_error *error)
     if (from->out) {
         int64_t count = shape_count(&to->shape);
         to->reference = tw_alloc_zeroed(rt, sizeof(double) * (size_t)(count ? count : 1));
-        if (!to->reference || !r->unit->kernel->program)
+        if (!to->reference || !r->unit->as->program)
             return to->reference ? TW_OK : no_memory(error);
         to->bound = tw_alloc_zeroed(rt, sizeof(double) * (size_t)(count ? count : 1));
         to->done = tw_alloc_zeroed(rt, (size_t)(count ? count : 1));
-        to->begins_at_zero = program_adds_to(r->unit->kernel->program, number);
+        to->begins_at_zero = program_adds_to(r->unit->as->program, number);
         return to->bound && to->done ? TW_OK : no_memory(error);
     }
     memset(to->host, COMPARE_POISON, to->bytes);
@@ -169,7 +169,7 @@ static int make_reference(struct trial *t, struct tw_error *error)
     const struct trial_request *r = &t->request;
     struct tw_runtime *rt = &r->compile->rt;
     enum { NO_FUNCTION = -2 }; /* LUA_NOREF */
-    if (r->unit->kernel->program)
+    if (r->unit->as->program)
         return trial_program_reference(t, error);
     if (r->unit->kernel->lua_reference != NO_FUNCTION) {
         double **own = outputs_of(t);
@@ -364,11 +364,12 @@ static int judge_workspace(struct trial *t, struct trial_result *result, struct 
     return status;
 }
 
-/* Where a tensor begins behind an address that is aligned for all: where the variant takes it and none before does. */
+/* Where a tensor begins behind an address that is aligned for all: where the variant takes it and none before does. A
+ * set-up is asked first where sizes choose it. */
 static size_t skew(const struct launcher *launcher, int variant, int tensor)
 {
     int64_t own = 0, most = 0;
-    for (int v = 0; v <= variant; v++) {
+    for (int v = launcher_unit(launcher, variant)->setup ? variant : 0; v <= variant; v++) {
         const struct plan_tensor *t = &launcher_unit(launcher, v)->plan.tensor[tensor];
         own = t->align > 0 ? t->align : (int64_t)tw_dtype_bytes(t->dtype);
         most = v < variant && own > most ? own : most;
@@ -389,6 +390,7 @@ int trial_fits(struct compile *c, struct launcher *launcher, int variant, const 
     int status = shape && address && scalar ? trial_layout(p, symbol, padded, shape, error) : no_memory(error);
     for (int i = 0; i < p->tensor_count && status == TW_OK; i++)
         address[i] = GUARD + skew(launcher, variant, i);
+    launcher_force(launcher, variant);
     if (status == TW_OK)
         status = launcher_ask(launcher, &arguments, &answer, error);
     if (status == TW_OK && answer.variant != variant)
@@ -445,7 +447,7 @@ int trial_run(struct trial *t, const struct trial_way *way, struct trial_result 
     memset(result, 0, sizeof *result);
     result->passed = true;
     result->equality = r->inputs == INPUTS_INTEGER && /* of a program until an output says otherwise */
-                       r->unit->kernel->program;
+                       r->unit->as->program;
     if (status == TW_OK)
         status = make_workspace(t, way->workspace, error);
     if (status == TW_OK) {
@@ -497,6 +499,7 @@ int trial_launch(struct trial *t, struct launcher *launcher, int variant, struct
     struct trial_way way = {.launch = launch_chosen, .context = &chosen};
     int status = TW_OK;
     memset(result, 0, sizeof *result);
+    launcher_force(launcher, variant);
     for (int i = 0; i < t->tensor_count && status == TW_OK; i++)
         status = place(t, i, skew(launcher, variant, i), error);
     if (status == TW_OK)

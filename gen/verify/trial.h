@@ -15,7 +15,7 @@
 struct trial_request {
     struct compile *compile;
     struct tw_device *device;
-    const struct compile_unit *unit; /* any variant: they have the same tensors */
+    const struct compile_unit *unit; /* any variant of one set-up: they have the same tensors and program */
     const int64_t *symbol;           /* by plan.symbol */
     enum inputs_kind inputs;
     uint64_t seed;

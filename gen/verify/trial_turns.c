@@ -11,7 +11,7 @@
 
 const struct program *trial_program(const struct trial *t)
 {
-    return spec_program(t->request.unit->kernel, t->request.unit->plan.arch);
+    return spec_program(t->request.unit->as, t->request.unit->plan.arch);
 }
 
 static int no_memory(struct tw_error *error)
@@ -65,7 +65,7 @@ int trial_meaning(const struct trial *t, const struct trial_turns *turns, struct
         memcpy(tensor[i].extent, from->shape.extent, sizeof tensor[i].extent);
         memcpy(tensor[i].stride, from->shape.stride, sizeof tensor[i].stride);
     }
-    struct program_reference reference = {.kernel = r->unit->kernel,
+    struct program_reference reference = {.kernel = r->unit->as,
                                           .program = trial_program(t),
                                           .down = turns->down,
                                           .halves = turns->halves,

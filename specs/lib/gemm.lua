@@ -81,11 +81,16 @@ local function sizes(arch, said, extent, bytes)
   if few then
     return few
   end
+  local unit = bytes.A == 1 and 16 or 8 -- integers of 8 bits come by 16 columns
+  local function columns(most) return math.min(most, extent.n and (extent.n + unit - 1) // unit * unit or most) end
+  if said.mode == "items" then -- each consumer has a tile's sums
+    local m = said.m or 128
+    return { m = m, n = columns((m > 64 and 128 or 256) // (said.consumers == 3 and 2 or 1)), k = k }
+  end
   local consumers = said.consumers or (said.m == 64 and 1) or (said.m == 192 and 3) or 2
   local m = said.m or 64 * consumers
   local widest = m > 64 * consumers and 128 or consumers == 3 and 192 or 256
-  local unit = bytes.A == 1 and 16 or 8 -- integers of 8 bits come by 16 columns
-  return { m = m, n = math.min(widest, extent.n and (extent.n + unit - 1) // unit * unit or widest), k = k }
+  return { m = m, n = columns(widest), k = k }
 end
 
 return {
@@ -99,6 +104,7 @@ return {
   },
   scalars = { "alpha", "beta" },
   functions = { "epilogue" },
+  peer = { "gemm", a = "A", b = "B", d = "D" },
   program = program,
   sizes = sizes,
 }

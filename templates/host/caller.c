@@ -107,3 +107,14 @@ int caller_launch(const void *kernel, const struct caller_arguments *from, struc
     status = ${NAME}_launch((const struct ${NAME} *)kernel, &args, from->stream, &error);
     return take(outcome, status, &error);
 }
+//@ if host.tuned then
+
+/* Where the choice among set-ups begins from now on, ~n: at set-up n. Returns where it began. */
+int32_t caller_choose(void *kernel, int32_t choice)
+{
+    struct ${NAME} *k = (struct ${NAME} *)kernel;
+    int32_t before = k->choice;
+    k->choice = choice;
+    return before;
+}
+//@ end

@@ -114,6 +114,9 @@ static int open_driver(struct ${NAME} *k, struct ${NAME}_error *error)
     if (!find_symbol(k->library, "cuMemFreeHost", &k->driver.host_free))
         missing = "cuMemFreeHost";
 //@ end
+//@ if host.tuned then
+    find_symbol(k->library, "cuDeviceGetName", &k->driver.device_name);
+//@ end
     find_symbol(k->library, "cuOccupancyMaxActiveClusters", &k->driver.max_active_clusters);
     find_symbol(k->library, "cuTensorMapEncodeTiled", &k->driver.encode_tiled);
     if (missing)

@@ -34,6 +34,10 @@
 //@ include "host/maps.c" host = host
 
 //@ end
+//@ if host.tuned then
+//@ include "host/choice.c" host = host
+
+//@ end
 //@ include "host/params.c" host = host
 
 //@ include "host/launch.c" host = host

@@ -55,6 +55,9 @@ struct ${NAME}_driver {
     int (*host_alloc)(void **memory, size_t bytes, unsigned flags);                         /* cuMemHostAlloc */
     int (*host_free)(void *memory);                                                         /* cuMemFreeHost */
 //@ end
+//@ if host.tuned then
+    int (*device_name)(char *name, int bytes, int device); /* cuDeviceGetName, or NULL: any GPU's set-ups will do */
+//@ end
 };
 
 /* A loaded kernel. The caller's memory; its fields belong to the functions below. */
@@ -63,6 +66,9 @@ struct ${NAME} {
     /* what every launch reads, beside the driver's launch */
     int target;                /* architecture in use; 0: nothing is loaded */
     int static_images;         /* tensor maps are copied and patched, not encoded by the driver */
+//@ if host.tuned then
+    int32_t choice;            /* where the choice among set-ups begins: that of this GPU */
+//@ end
     void *(*copy)(void *to, const void *from, size_t bytes); /* of a launch; memcpy, or what this machine does faster */
     void *function[${host.variants}];         /* by variant */
     int32_t resident[${host.variants}];       /* multiprocessors that persistent grids are made for */
@@ -117,7 +123,11 @@ struct ${NAME}_params {
     uint64_t word[${host.param_words}];      /* the parameter, tensor maps included */
     size_t bytes;           /* of it that the kernel has */
     void *function;         /* CUfunction */
+//@ if host.tuned then
+    int variant;            /* chosen by the sizes and the tensors' alignment */
+//@ else
     int variant;            /* chosen by the tensors' alignment; 0 asks most */
+//@ end
     uint32_t threads;       /* of a block */
     uint32_t cluster[3];    /* blocks */
     int programmatic;       /* 1: launched with CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */

@@ -5,6 +5,9 @@
 
 /* What load settles for those below. */
 static void choose_copy(struct ${NAME} *k);
+//@ if host.tuned then
+static void choose_table(struct ${NAME} *k, int device);
+//@ end
 //@ if host.map_count > 0 then
 static int uses_maps(int target);
 static void check_images(struct ${NAME} *k);
@@ -310,6 +313,9 @@ int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, st
                       "for ${host.arch_list}", major, minor);
         goto fail;
     }
+//@ if host.tuned then
+    choose_table(k, device);
+//@ end
 //@ if host.debug then
     status = debug_memory(k, error);
     if (status)

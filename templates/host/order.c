@@ -5,6 +5,9 @@
  *
  *     load     the driver; the variants for the device, compiled where they are text; what launches ask of the driver
  *     check    the arguments, before any driver call: sizes, addresses, strides
+//@ if host.tuned then
+ *     choose   the set-up that was the quickest at such sizes
+//@ end
 //@ if host.map_count > 0 then
  *     patch    a copy of the variant's launch: tensor maps, pointers, sizes, the grid
 //@ else

@@ -183,13 +183,30 @@ static const struct rule rules_${g.id}[] = {
 };
 //@ end
 
+//@ if host.tuned then
+/* The set-up for the sizes, where the tensors fit it; else the first variant that they fit. */
+//@ else
 /* The first variant that the tensors fit. */
+//@ end
 INLINE int choose(const struct ${NAME} *k, const struct ${NAME}_args *args, const struct tensor *t,
                          struct ${NAME}_params *p, struct ${NAME}_error *error)
 {
     switch (k->target) {
 //@ for _, g in ipairs(host.target) do
     case ${g.number}: /* ${g.arch} */
+//@     if #g.setup > 0 then
+        switch (setup_of(k, args)) {
+//@         for n, i in ipairs(g.setup) do
+        case ${n}:
+            if (!fits_${i}(t))
+                break;
+            k->copy(p, &launch_${i}, sizeof *p);
+            return patch_${i}(k, k->static_images, 0, args, t, p, error);
+//@         end
+        default:
+            break;
+        }
+//@     end
 //@     for _, i in ipairs(g.image) do
         if (fits_${i}(t)) {
             k->copy(p, &launch_${i}, sizeof *p);
@@ -239,8 +256,13 @@ APART static int params_of_any(const struct ${NAME} *k, const struct ${NAME}_arg
 
 //@ local plain = host.guard_count + host.divisor_count == 0
 //@ if plain then
+//@ if host.tuned then
+/* Arguments that need no substitute, in the set-up for the sizes or the variant that asks most. Returns whether *params
+ * is filled. The copy comes first: nothing but pointers must be kept across it. */
+//@ else
 /* Arguments that need no substitute, in the variant that asks most. Returns whether *params is filled. The copy comes
  * first: nothing but pointers must be kept across it. */
+//@ end
 INLINE int params_of_ordinary(const struct ${NAME} *k, const struct ${NAME}_args *args, int dense,
                               struct ${NAME}_params *params)
 {
@@ -248,11 +270,30 @@ INLINE int params_of_ordinary(const struct ${NAME} *k, const struct ${NAME}_args
     switch (k->target) {
 //@     for _, g in ipairs(host.target) do
 //@         local first
-//@         for _, i in ipairs(host.image) do if i.id == g.image[1] then first = i end end
+//@         local maps = 0
+//@         for _, i in ipairs(host.image) do
+//@             if i.id == g.image[1] then first = i end
+//@             if i.id == g.image[1] or #g.setup > 0 and i.arch == g.arch then maps = maps + i.map_count end
+//@         end
     case ${g.number}: /* ${g.arch} */
-//@         if first.map_count > 0 then
+//@         if maps > 0 then
         if (!LIKELY(k->static_images))
             return 0;
+//@         end
+//@         if #g.setup > 0 then
+        switch (setup_of(k, args)) {
+//@             for n, i in ipairs(g.setup) do
+        case ${n}:
+            k->copy(params, &launch_${i}, sizeof *params);
+            resolve(args, dense, t);
+            if (!LIKELY(ordinary_tensors(t, dense)))
+                return 0;
+            assume_ordinary(args, t);
+            return LIKELY(fits_${i}(t)) && !patch_${i}(k, 1, dense, args, t, params, NULL);
+//@             end
+        default:
+            break;
+        }
 //@         end
         k->copy(params, &launch_${first.id}, sizeof *params);
         resolve(args, dense, t);

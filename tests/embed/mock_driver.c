@@ -1,5 +1,6 @@
 #include "mock_driver.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -69,6 +70,15 @@ int mock_version(int *version)
 {
     *version = mock.driver_version;
     return mock_call() ? MOCK_FAILURE : 0;
+}
+
+int mock_device_name(char *name, int bytes, int device)
+{
+    (void)device;
+    if (!mock.gpu)
+        return MOCK_FAILURE;
+    snprintf(name, (size_t)bytes, "%s", mock.gpu);
+    return 0;
 }
 
 int mock_context_device(int *device)

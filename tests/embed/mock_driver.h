@@ -32,6 +32,7 @@ struct mock {
     int has_nvrtc_log;
     int takes_ptx_only; /* as an emulated device does */
     size_t param_bytes; /* of a launch, to be kept */
+    const char *gpu;    /* its name; NULL: the call fails */
     /* what it sees */
     int calls, launches, encodes;
     int modules, memory, programs; /* alive */
@@ -68,6 +69,7 @@ int mock_launch(const void *config, void *function, void **arguments, void **ext
 int mock_encode_tiled(void *map, int dtype, uint32_t rank, void *address, const uint64_t *dim, const uint64_t *stride,
                       const uint32_t *box, const uint32_t *element_stride, int interleave, int swizzle, int promotion,
                       int fill);
+int mock_device_name(char *name, int bytes, int device);
 
 #ifdef __cplusplus
 }

@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "emit/host/host_choice.h"
 #include "emit/host/host_facts.h"
 #include "emit/host/host_maps.h"
 #include "emit/template/text.h"
@@ -296,20 +297,6 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
     sink_end(s);
 }
 
-/* Whether the kernel takes the size: as a parameter, or for its grid or its tensors' shapes. */
-static bool is_argument(const struct plan *p, int symbol)
-{
-    bool is = false;
-    for (int i = 0; i < p->param_count; i++)
-        is = is || (p->param[i].kind == PLAN_PARAM_DIM && p->param[i].index == symbol);
-    for (int i = 0; i < 3; i++)
-        is = is || host_reads(p, p->launch.grid[i], symbol);
-    for (int i = 0; i < p->tensor_count; i++)
-        for (int d = 0; d < p->tensor[i].rank; d++)
-            is = is || host_reads(p, p->tensor[i].dim[d], symbol) || host_reads(p, p->tensor[i].stride[d], symbol);
-    return is;
-}
-
 static void arguments(const struct host_facts *f, const struct sink *s)
 {
     const struct plan *p = f->plan;
@@ -333,7 +320,7 @@ static void arguments(const struct host_facts *f, const struct sink *s)
     sink_array(s, "symbol");
     int symbols = 0;
     for (int i = 0; i + 1 < p->symbol_count; i++) {
-        if (!is_argument(p, i))
+        if (!host_is_argument(p, i))
             continue;
         sink_object(s, NULL);
         sink_text(s, "name", p->symbol[i]);
@@ -523,7 +510,7 @@ static void targets(const struct host_facts *f, const struct sink *s)
     sink_array(s, "target");
     for (int i = 0; i < f->target_count; i++) {
         const struct host_target *t = &f->target[i];
-        int last = t->first + t->count - 1;
+        int last = t->first + t->own - 1;
         char name[512];
         sink_object(s, NULL);
         sink_text(s, "id", t->id);
@@ -539,6 +526,10 @@ static void targets(const struct host_facts *f, const struct sink *s)
         sink_integer(s, "count", t->count);
         sink_array(s, "image");
         for (int n = t->first; n <= last; n++)
+            sink_text(s, NULL, f->id[n]);
+        sink_end(s);
+        sink_array(s, "setup");
+        for (int n = last + 1; n < t->first + t->count; n++)
             sink_text(s, NULL, f->id[n]);
         sink_end(s);
         sink_text(s, "last", f->id[last]);
@@ -581,6 +572,7 @@ static void walk(const void *model, const struct sink *s)
     sink_boolean(s, "has_text", any_text);
     arguments(f, s);
     host_maps(f, s);
+    host_choice(f, s);
     sink_array(s, "image");
     for (int i = 0; i < m->image_count; i++)
         image(f, s, i);

@@ -25,16 +25,29 @@ struct host_image {
     const char *ptx; /* for devices newer than plan->arch, or NULL */
     size_t ptx_bytes;
     int registers; /* of a thread, as the cubin has it; -1: not compiled yet */
+    int setup;     /* 0: the spec's own; else one that sizes choose, counted from 1 on each architecture */
+};
+
+/* What was measured: at these sizes that set-up was the quickest. */
+struct host_tuned {
+    const char *arch, *gpu;
+    const int64_t *size; /* by symbol of the Plan; -1: the kernel has it not */
+    int setup;           /* as struct host_image has it */
+    const char *use;     /* in words */
+    bool burst;          /* measured in short bursts: counts where nothing sustained is said of the sizes */
+    double us, ratio;    /* 0: not known */
 };
 
 struct host_model {
     const char *name; /* of the kernel: every external symbol begins with it */
     const struct host_image
-        *image; /* by architecture; of each, its variants in order of preference, one after the other */
+        *image; /* by architecture; of each, its variants in order of preference, then its set-ups by number */
     int image_count;
     bool newer;                /* what is made for an architecture without a suffix may run on newer ones, as PTX */
     const char *const *option; /* of NVRTC beside the architecture, for sources */
     int option_count;
+    const struct host_tuned *tuned; /* by GPU of an architecture: rows of one stand together */
+    int tuned_count;                /* 0: there are no set-ups */
 };
 
 /* Whether every launch that `other` takes is one that `plan` takes as well: behind it in order of preference, `other`

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "architecture.h"
+#include "emit/host/host_choice.h"
 #include "emit/template/text.h"
 #include "tensormap/tensormap.h"
 
@@ -108,6 +109,19 @@ bool host_reads(const struct plan *p, int node, int symbol)
         if (host_reads(p, n->arg[i], symbol))
             return true;
     return false;
+}
+
+bool host_is_argument(const struct plan *p, int symbol)
+{
+    bool is = false;
+    for (int i = 0; i < p->param_count; i++)
+        is = is || (p->param[i].kind == PLAN_PARAM_DIM && p->param[i].index == symbol);
+    for (int i = 0; i < 3; i++)
+        is = is || host_reads(p, p->launch.grid[i], symbol);
+    for (int i = 0; i < p->tensor_count; i++)
+        for (int d = 0; d < p->tensor[i].rank; d++)
+            is = is || host_reads(p, p->tensor[i].dim[d], symbol) || host_reads(p, p->tensor[i].stride[d], symbol);
+    return is;
 }
 
 /* The largest magnitude that a formula, or any part of it, can have over the sizes that are admitted; *value is that of
@@ -344,6 +358,7 @@ static int decide_targets(struct host_facts *f, struct diag_set *diags)
             f->target_count++;
         }
         t->count++;
+        t->own += image->setup == 0;
         t->newer = t->newer && !t->exact && (image->source || image->ptx);
         f->target_of[i] = f->target_count - 1;
     }
@@ -510,6 +525,8 @@ int host_decide(struct host_facts *f, struct diag_set *diags)
         status = decide_formulas(f, diags);
     if (!status)
         status = decide_targets(f, diags);
+    if (!status)
+        status = host_decide_choice(f);
     if (!status)
         status = decide_maps(f, diags);
     return status;

@@ -23,6 +23,23 @@ struct host_target {
     bool exact; /* its code runs on that compute capability alone */
     bool newer;
     int first, count; /* of images */
+    int own;          /* of them those that are no set-ups */
+};
+
+/* A way to a set-up: sizes below `from` go on at `less`, others at `more`; ~n ends at set-up n. */
+struct host_split {
+    int symbol;
+    int64_t from;
+    int less, more; /* of host_facts.split */
+};
+
+/* A GPU for which set-ups were measured. */
+struct host_choice {
+    const char *gpu;
+    int target;
+    int root;          /* as host_split.less */
+    int first, count;  /* of model.tuned */
+    int splits, split; /* how many are its own, and the first */
 };
 
 /* A condition that formulas need before they are computed. */
@@ -44,6 +61,10 @@ struct host_facts {
     int **map_of; /* by image, then by plan.map: index into map */
     struct host_target *target;
     int target_count;
+    struct host_choice *choice;
+    int choice_count;
+    struct host_split *split;
+    int split_count;
     struct host_guard *guard, *divisor;
     int guard_count, divisor_count;
     const char **c_name; /* symbols in C: "args->M", last "sm_count" */
@@ -66,5 +87,8 @@ double host_bound(const struct host_facts *facts, const struct plan *plan, int n
 
 /* Whether a formula reads symbol i. */
 bool host_reads(const struct plan *plan, int node, int symbol);
+
+/* Whether the kernel takes the size: as a parameter, or for its grid or its tensors' shapes. */
+bool host_is_argument(const struct plan *plan, int symbol);
 
 #endif

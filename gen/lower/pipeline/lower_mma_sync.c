@@ -128,7 +128,7 @@ static int decide(struct pipeline *x)
 {
     struct plan *p = x->plan;
     int status = derive_open(&x->d, x->l);
-    x->d.consumers = x->d.warps_n = x->blocks = x->parts = 1;
+    x->d.consumers = x->d.abreast = x->d.warps_n = x->blocks = x->parts = 1;
     x->d.synchronous = true;
     for (int i = 0; i < SPEC_MAX_AXES; i++)
         x->cluster[i] = 1;

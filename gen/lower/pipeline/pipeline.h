@@ -112,7 +112,7 @@ int pipeline_tile_axis(const struct pipeline *x, int op, bool column);
 int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const char *rule, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-int pipeline_check_rows(const struct pipeline *x, int consumers);
+int pipeline_check_rows(const struct pipeline *x, int consumers); /* that split an item */
 int pipeline_check_dot(const struct pipeline *x, int op); /* once consumers and blocks are chosen */
 /* 1 where the architecture's dots do not multiply what this one is of, told where the spec says the dtypes; else 0. */
 int pipeline_refuse_dtypes(const struct pipeline *x, int op);
@@ -166,6 +166,12 @@ int pipeline_check_dynamic(const struct pipeline *x, bool persistent); /* that t
 int pipeline_item_bytes(const struct pipeline *x);
 int pipeline_item_ring(struct pipeline *x);
 int pipeline_item_memory(struct pipeline *x);
+
+/* ---- pipeline_parts.c: a loop whose turns blocks share, nothing where there is none. Each returns 0 or 3 --------- */
+
+int pipeline_part_bytes(const struct pipeline *x); /* of shared memory, barriers with it */
+int pipeline_part_ring(struct pipeline *x);        /* by which sums come together, but for its barriers; the memory */
+int pipeline_part_place(struct pipeline *x, int op, const char *name); /* of the RESULT: a block's columns */
 
 /* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */
 

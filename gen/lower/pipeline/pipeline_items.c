@@ -42,6 +42,10 @@ int pipeline_check_dynamic(const struct pipeline *x, bool persistent)
 {
     const struct spec_value *set = pipeline_field(x, "schedule.dynamic");
     const bool asked = is_asked(x);
+    if (asked && x->d.abreast < x->d.consumers)
+        return refuse(x, set,
+                      "a counter tells each consumer of each item, and those that take items in turn go past the "
+                      "others'; write dynamic = false, or mode = \"cooperative\"");
     if (asked && x->blocks > 1)
         return refuse(x, set,
                       "blocks of a cluster take neighbouring items together, and a counter gives each its own; "
@@ -62,14 +66,16 @@ int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent)
     struct plan *p = x->plan;
     const struct spec_value *set = pipeline_field(x, "schedule.dynamic");
     bool asked = is_asked(x), gathers = program_holds(x->program, PROGRAM_GATHER);
+    bool in_turn = x->d.abreast < x->d.consumers;
     if (pipeline_check_dynamic(x, persistent))
         return 1;
-    x->dynamic = set->set ? asked : unlike && persistent && x->blocks == 1 && x->l->arch->wgmma && !gathers;
+    x->dynamic = set->set ? asked : unlike && persistent && x->blocks == 1 && x->l->arch->wgmma && !gathers && !in_turn;
     if (!x->dynamic && !set->set && !unlike)
         return 0;
     int status = family_reason(p, "schedule.dynamic", x->dynamic ? "true" : "false", "%s",
                                set->set        ? "the spec says so"
                                : x->dynamic    ? "items differ in length: a block that is through takes the next"
+                               : in_turn       ? "consumers take the block's items in turn"
                                : x->blocks > 1 ? "blocks of a cluster take their items together"
                                : gathers       ? "all threads of the producer bring rows by their numbers"
                                                : "a block takes one item alone");

@@ -106,7 +106,7 @@ int pipeline_check_rows(const struct pipeline *x, int consumers)
         snprintf(nearest, sizeof nearest, "%d", low + unit);
     else
         snprintf(nearest, sizeof nearest, "%d or %d", low, low + unit);
-    if (rows % PIPELINE_ROWS == 0 && rows / PIPELINE_ROWS <= MOST_CONSUMERS)
+    if (rows % PIPELINE_ROWS == 0 && rows / PIPELINE_ROWS <= MOST_CONSUMERS && consumers == x->d.consumers)
         snprintf(nearest + strlen(nearest), sizeof nearest - strlen(nearest), ", or pipeline.consumers = %d",
                  rows / PIPELINE_ROWS);
     return pipeline_refuse(x, op, EXTENT_ROWS, "WGMMA-SHAPE",

@@ -8,7 +8,7 @@
 #include "verify/launcher.h"
 #include "verify/run/run.h"
 
-enum { VARIANTS = 16 };
+enum { VARIANTS = COMPILE_LIBRARY_UNITS };
 
 /* The loaded variants of one kernel on one architecture, and which of them may be launched on the sizes at hand. */
 struct group {
@@ -16,8 +16,9 @@ struct group {
     struct launcher *launcher; /* of them all, in this order */
     struct debug_log *log;     /* by variant */
     int count;
+    int own;                    /* how many are no set-ups: they come first */
     bool fits[2][VARIANTS];     /* [padded] */
-    struct tw_error refused[2]; /* [padded]: why the last variant does not fit */
+    struct tw_error refused[2]; /* [padded]: why the last variant that is no set-up does not fit */
     bool others;                /* there are variants that are not loaded, as --source and --break have it */
 };
 
@@ -147,10 +148,11 @@ static void take_back_cases(struct run *run, int first, const char *kernel, cons
 /* Which variants fit these sizes, with dense and with padded rows. */
 static void find_fits(struct run *run, struct group *g, const int64_t *symbol)
 {
+    struct tw_error ignored;
     for (int padded = 0; padded < 2; padded++)
         for (int v = 0; v < g->count; v++)
-            g->fits[padded][v] =
-                trial_fits(&run->compile, g->launcher, v, symbol, padded, &g->refused[padded]) == TW_OK;
+            g->fits[padded][v] = trial_fits(&run->compile, g->launcher, v, symbol, padded,
+                                            v < g->own ? &g->refused[padded] : &ignored) == TW_OK;
 }
 
 /* The layout for a kind of inputs. */
@@ -225,9 +227,10 @@ static int run_variant(struct run *run, const struct group *g, int v, struct tri
     return 0;
 }
 
-/* One kind of inputs over all variants that fit. Returns an exit status; *fatal where the device cannot go on. */
-static int run_inputs(struct run *run, const struct group *g, const int64_t *symbol, int inputs, struct run_case **of,
-                      bool *fatal)
+/* One kind of inputs over all variants that fit, of those from `from` on that are one set-up: their program is the
+ * same. Returns an exit status; *fatal where the device cannot go on. */
+static int run_setup(struct run *run, const struct group *g, const int64_t *symbol, int inputs, int from, int to,
+                     struct run_case **of, bool *fatal)
 {
     struct compile *c = &run->compile;
     bool padded = layout_of(run, inputs);
@@ -235,7 +238,7 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
     struct trial_request request = {
         .compile = c,
         .device = run->device,
-        .unit = &c->unit[g->unit[0]],
+        .unit = &c->unit[g->unit[from]],
         .symbol = symbol,
         .inputs = (enum inputs_kind)inputs,
         .seed = run->options.seed,
@@ -245,7 +248,7 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
     };
     struct tw_error error = {""};
     bool any = false;
-    for (int v = 0; v < g->count; v++)
+    for (int v = from; v < to; v++)
         any = any || (of[v] && g->fits[padded][v]);
     if (!any)
         return 0;
@@ -256,7 +259,7 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
         result = compile_fail(c, status, &error);
         compile_report(c);
     }
-    for (int v = 0; v < g->count; v++) {
+    for (int v = from; v < to; v++) {
         struct run_case *one = of[v];
         if (!one || !g->fits[padded][v])
             continue;
@@ -267,6 +270,21 @@ static int run_inputs(struct run *run, const struct group *g, const int64_t *sym
         take_failure(one, &error);
     }
     trial_end(&trial);
+    return result;
+}
+
+/* The same over all variants. */
+static int run_inputs(struct run *run, const struct group *g, const int64_t *symbol, int inputs, struct run_case **of,
+                      bool *fatal)
+{
+    const struct compile_unit *unit = run->compile.unit;
+    int result = 0;
+    for (int from = 0, to; from < g->count && result != 3; from = to) {
+        for (to = from + 1; to < g->count && unit[g->unit[to]].as == unit[g->unit[from]].as; to++)
+            ;
+        int status = run_setup(run, g, symbol, inputs, from, to, of, fatal);
+        result = status == 3 ? 3 : result ? result : status;
+    }
     return result;
 }
 
@@ -293,7 +311,7 @@ static int run_sizes(struct run *run, struct group *g, const int64_t *sizes, int
     find_fits(run, g, symbol);
     for (int v = 0; v < g->count && result == 0; v++) {
         bool wanted = (dense && g->fits[false][v]) || (padded && g->fits[true][v]);
-        bool last = v == g->count - 1;
+        bool last = v == (g->own ? g->own : g->count) - 1;
         made[v] = -1;
         /* The spec's sizes are for all variants, those of --set for the one that runs. */
         if (!wanted && (!last || !refused || (g->others && !run->options.set.count)))
@@ -349,6 +367,7 @@ static int group_at(const struct run *run, int first, struct group *g)
             break;
         if (run->launcher[i] && g->count < VARIANTS) {
             g->launcher = run->launcher[i];
+            g->own += c->unit[i].setup == 0;
             g->unit[g->count++] = i;
         } else {
             g->others = g->others || c->unit[i].planned;

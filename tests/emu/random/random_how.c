@@ -161,7 +161,7 @@ void random_dots_how(struct dots *d, int number)
     chosen = random_choose(g, first || !like->items ? items : items + 1, first || !like->items ? 3 : 2);
     h->items = first || !like->items ? chosen : chosen + 1;
     h->ahead = h->passing = h->dynamic = h->swapped = false;
-    h->cluster_m = h->cluster_n = h->via = h->direction = 0;
+    h->cluster_m = h->cluster_n = h->via = h->direction = h->split = 0;
     h->blocks = 1;
     h->warps_m = h->warps_n = 0;
     h->consumers = first ? 1 + random_below(g, 2) : like->consumers;
@@ -180,6 +180,11 @@ void random_dots_how(struct dots *d, int number)
         if (h->dynamic) /* what is left out may be chosen otherwise */
             h->cluster_m = h->cluster_n = 1;
     }
+    h->in_turn = !h->sm_80 && h->consumers > 1 && h->items != 2 && !h->dynamic && !h->passing &&
+                 (random_wants(g, "items.in.turn") ||
+                  (random_allowed(g, "items.in.turn") && random_aside(g, "in turn", number, 3) == 0));
+    if (h->in_turn)
+        random_feature(g, "items.in.turn");
     g->at = -1;
 }
 
@@ -217,6 +222,8 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "stages = %d, ", h->stages);
     if (h->warps_m)
         random_write(g, "warps_m = %d, warps_n = %d, ", h->warps_m, h->warps_n);
+    if (h->in_turn || (number && d->how[0].in_turn))
+        random_write(g, "mode = \"%s\", ", h->in_turn ? "items" : "cooperative");
     random_write(g, "consumers = %d%s%s },\n", h->consumers, h->swapped ? ", swap = true" : "",
                  h->passing                    ? ", turns = true"
                  : number && d->how[0].passing ? ", turns = false"
@@ -243,6 +250,8 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "  cluster = { m = %d, n = %d },\n", h->cluster_m, h->cluster_n);
     if (h->ahead && !(number && d->how[0].ahead))
         random_write(g, "  ahead = { x = { turns = 1%s } },\n", g->state % 3 ? ", before = \"o\"" : "");
+    if (h->split)
+        random_write(g, "  split = { k = %d },\n", h->split);
     if (h->direction)
         random_write(g, "  direction = { %s = \"%s\" },\n", main_loop(g), h->direction == 2 ? "down" : "up");
     if (h->via)
@@ -251,12 +260,28 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "  via = { held = \"%s\" },\n", copies[random_aside(g, "via of", number, 3)]);
 }
 
+/* Drawn aside: of a product in one loop, from zeros on, whose columns the parts divide; no more than 8 blocks. */
+static void draw_split(struct dots *d, int number)
+{
+    struct random_spec *g = d->g;
+    struct how *h = &d->how[number];
+    bool plain = g->family == 'P' && random_aside(g, "carried", 0, 6) < 4 && !random_has(g, "loops") &&
+                 !random_has(g, "loop.nested") && !random_has(g, "first.tile");
+    int blocks = h->cluster_m ? h->cluster_m * h->cluster_n : 1, parts = 2 << random_aside(g, "split of", number, 3);
+    while (parts * blocks > 8 || h->n % (8 * parts))
+        parts /= 2;
+    if (plain && !h->sm_80 && !h->dynamic && parts > 1 && random_aside(g, "split", number, 3))
+        h->split = parts;
+}
+
 /* Kernels that differ in how they run alone. */
 void random_dots_others(struct dots *d)
 {
     d->kernels = random_chance(d->g, 30) ? 3 : 2;
-    for (int i = 1; i < d->kernels; i++)
+    for (int i = 1; i < d->kernels; i++) {
         random_dots_how(d, i);
+        draw_split(d, i);
+    }
 }
 
 /* The axes of its tile that are not the first kernel's. */
@@ -367,7 +392,10 @@ void random_dots_turns(struct dots *d, bool all)
     bool one_item = all;
     for (int i = 0; i < d->kernels; i++)
         one_item = one_item || d->how[i].items == 2 || d->how[i].sm_80;
-    d->turns[d->runs++] = one_item ? 2 * most_stages(d) + 1 : 2 * most_stages(d) / ITEMS + 2;
+    int parts = 1; /* of a split loop's turns each block has one in so many */
+    for (int i = 0; i < d->kernels; i++)
+        parts = d->how[i].split > parts ? d->how[i].split : parts;
+    d->turns[d->runs++] = parts * (one_item ? 2 * most_stages(d) + 1 : 2 * most_stages(d) / ITEMS + 2);
     for (int i = 0; i < d->kernels; i++) {
         g->at = i;
         for (int r = 0; r < d->runs; r++) {

@@ -169,9 +169,49 @@ static void test_gemm(void **state)
         host_plan_gemm(&plan[i], (enum host_plan)i);
         image[i] = source_image(&plan[i], text[i]);
     }
-    emit(&(struct host_model){"gemm_test", image, HOST_PLAN_COUNT, true, options, 1});
+    emit(&(struct host_model){"gemm_test", image, HOST_PLAN_COUNT, true, options, 1, NULL, 0});
     run_cases("gemm_test", "use_gemm");
     for (int i = 0; i < HOST_PLAN_COUNT; i++)
+        plan_free(&plan[i]);
+}
+
+/* Two set-ups beside the variants of gemm_test, measured on two GPUs: tests/embed/use_tuned.c. */
+static void test_tuned(void **state)
+{
+    enum { OWN = 2, SETUPS = 2, IMAGES = OWN + SETUPS + 1 };
+    static const int64_t size[][3] = {{16, 4096, 4096}, {4096, 4096, 4096}, {1024, 1024, 1024}, {16, 512, 512}};
+    static const struct host_tuned tuned[] = {
+        {"sm_90a", "Mock One", size[0], 1, "tile = { m = 64 }", false, 10.25, 1.5},
+        {"sm_90a", "Mock One", size[1], 0, "", false, 200.0, 0.0},
+        {"sm_90a", "Mock One", size[2], 2, "cluster = { m = 1 }", true, 0.0, 0.0},
+        {"sm_90a", "Mock One", size[3], 2, "cluster = { m = 1 }", false, 5.0, 0.98},
+        {"sm_90a", "Mock One", size[0], 2, "cluster = { m = 1 }", true, 9.0, 1.0},
+        {"sm_90a", "Mock Two", size[2], 1, "tile = { m = 64 }", false, 7.0, 1.0},
+    };
+    static struct plan plan[IMAGES];
+    struct host_image image[IMAGES];
+    (void)state;
+    for (int i = 0; i < IMAGES; i++) {
+        const bool setup = i >= OWN && i < OWN + SETUPS;
+        host_plan_gemm(&plan[i], setup ? HOST_PLAN_SM_90A : i < OWN ? (enum host_plan)i : HOST_PLAN_SM_80);
+        if (setup) {
+            plan[i].variant = i == OWN ? "tile_m64" : "cluster_m1";
+            plan[i].entry = i == OWN ? "tuned_test__tile_m64" : "tuned_test__cluster_m1";
+            plan[i].launch.block = 128 * (i - OWN + 1);
+            plan[i].launch.cluster[0] = i == OWN ? 2 : 1;
+        }
+        image[i] = source_image(&plan[i], "//\n");
+        image[i].setup = setup ? i - OWN + 1 : 0;
+    }
+    emit(&(struct host_model){.name = "tuned_test",
+                              .image = image,
+                              .image_count = IMAGES,
+                              .option = options,
+                              .option_count = 1,
+                              .tuned = tuned,
+                              .tuned_count = sizeof tuned / sizeof *tuned});
+    run_cases("tuned_test", "use_tuned");
+    for (int i = 0; i < IMAGES; i++)
         plan_free(&plan[i]);
 }
 
@@ -182,7 +222,7 @@ static void test_batch(void **state)
     (void)state;
     host_plan_batch(&plan);
     struct host_image image = {.plan = &plan, .cubin = cubin, .cubin_bytes = sizeof cubin, .registers = 168};
-    emit(&(struct host_model){"batch_test", &image, 1, true, NULL, 0});
+    emit(&(struct host_model){"batch_test", &image, 1, true, NULL, 0, NULL, 0});
     run_cases("batch_test", "use_batch");
     plan_free(&plan);
 }
@@ -196,7 +236,7 @@ static void test_planted_bits(void **state)
     (void)state;
     host_plan_fixed(&plan);
     struct host_image image = source_image(&plan, "//\n");
-    emit(&(struct host_model){"fixed_test", &image, 1, true, options, 1});
+    emit(&(struct host_model){"fixed_test", &image, 1, true, options, 1, NULL, 0});
     run_cases("fixed_test", "use_fixed");
     shell("cd %s && mv fixed_test.c fixed_good.c", folder);
     shell("sh tests/kept.sh %s/planted.o gcc -std=c11 -w -fPIC -DPLANTED %s -I%s -Iruntime -Itests/embed "
@@ -237,7 +277,7 @@ static void test_small_models(void **state)
         struct host_image image = {.plan = &plan, .cubin = cubin, .cubin_bytes = sizeof cubin, .registers = 16};
         image.ptx = ptx ? ".version 8.0\n" : NULL;
         image.ptx_bytes = ptx ? strlen(image.ptx) : 0;
-        emit(&(struct host_model){"copy_test", &image, 1, true, NULL, 0});
+        emit(&(struct host_model){"copy_test", &image, 1, true, NULL, 0, NULL, 0});
         compile_alone("copy_test");
     }
     plan_free(&plan);
@@ -258,7 +298,7 @@ static void test_long_lines(void **state)
     text[LENGTH] = '\n';
     host_plan_copy(&plan);
     struct host_image image = source_image(&plan, text);
-    emit(&(struct host_model){"copy_test", &image, 1, false, options, 1});
+    emit(&(struct host_model){"copy_test", &image, 1, false, options, 1, NULL, 0});
     compile_alone("copy_test");
     snprintf(path, sizeof path, "%s/copy_test.c", folder);
     FILE *file = fopen(path, "r");
@@ -341,7 +381,7 @@ static void test_texts_come_back(void **state)
         }
         text[length - (size_t)(i % 2)] = 0; /* or without an end of the last line */
         struct host_image image = source_image(&plan, text);
-        emit(&(struct host_model){"copy_test", &image, 1, false, options, 1});
+        emit(&(struct host_model){"copy_test", &image, 1, false, options, 1, NULL, 0});
         read_source(found, sizeof found);
         assert_string_equal(found, text);
     }
@@ -352,7 +392,7 @@ static void expect_fault(struct plan *plan, const char *rule)
 {
     struct emit_options emit_options = {.generator_version = 1};
     struct host_image image = source_image(plan, "//\n");
-    struct host_model model = {plan->kernel, &image, 1, true, options, 1};
+    struct host_model model = {plan->kernel, &image, 1, true, options, 1, NULL, 0};
     struct diag_set diags = {0};
     char *header = NULL, *source = NULL;
     assert_int_equal(emit_host(&model, &emit_options, &header, &source, &diags), 1);
@@ -397,7 +437,7 @@ static void test_memory(void **state)
     (void)state;
     host_plan_gemm(&plan, HOST_PLAN_SM_90A);
     struct host_image image = source_image(&plan, "//\n");
-    struct host_model model = {"gemm_test", &image, 1, true, options, 1};
+    struct host_model model = {"gemm_test", &image, 1, true, options, 1, NULL, 0};
     for (long n = 1; status == 3; n += 1 + n / 6) {
         struct diag_set diags = {0};
         char *header, *source;
@@ -477,7 +517,7 @@ int main(void)
         cmocka_unit_test(test_small_models), cmocka_unit_test(test_long_lines),
         cmocka_unit_test(test_faults),       cmocka_unit_test(test_memory),
         cmocka_unit_test(test_planted_bits), cmocka_unit_test(test_texts_come_back),
-        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_places),       cmocka_unit_test(test_tuned),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -364,8 +364,9 @@ static int driver_event_destroy(void *event)
     return drop(event);
 }
 
-/* Encoding tensor maps and updating graphs is optional, and this driver has none of it. */
+/* Encoding tensor maps and updating graphs is optional, and so are addresses of boards; this driver has none of it. */
 #define driver_launch_plain NULL
+#define driver_device_pci NULL
 #define driver_graph_nodes NULL
 #define driver_graph_set_kernel NULL
 #define driver_encode_tiled NULL

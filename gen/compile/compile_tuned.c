@@ -1,0 +1,64 @@
+/* The rows of SPEC.tuned.lua as a C pair takes them: by architecture and GPU. */
+#include <string.h>
+
+#include "compile/compile_host.h"
+
+/* The number of the row's set-up among the units, -1: it is not among them. */
+static int setup_of(const struct compile *c, const int *unit, int count, const struct spec_tuned *row)
+{
+    for (int i = 0; i < count; i++) {
+        const struct compile_unit *u = &c->unit[unit[i]];
+        const struct spec_kernel *as = row->setup < 0 ? u->kernel : &c->spec.setup[row->setup];
+        if (u->as == as && strcmp(u->arch->name, row->arch) == 0)
+            return u->setup;
+    }
+    return -1;
+}
+
+/* Adds the rows of the GPU on the architecture. */
+static void add_gpu(const struct compile *c, const int *unit, int count, const char *arch, const char *gpu,
+                    struct host_tuned *tuned, int *tuned_count)
+{
+    const struct spec_kernel *k = c->unit[unit[0]].kernel;
+    for (int i = 0; i < k->tuned_count; i++) {
+        const struct spec_tuned *row = &k->tuned[i];
+        const bool here = strcmp(row->arch, arch) == 0 && strcmp(row->gpu, gpu) == 0;
+        const int setup = here ? setup_of(c, unit, count, row) : -1;
+        if (setup >= 0)
+            tuned[(*tuned_count)++] =
+                (struct host_tuned){row->arch, row->gpu, row->value, setup, row->use, row->burst, row->us, row->ratio};
+    }
+}
+
+/* Whether a row before this one is of its architecture and GPU. */
+static bool is_told(const struct spec_kernel *k, int row)
+{
+    for (int i = 0; i < row; i++)
+        if (strcmp(k->tuned[i].arch, k->tuned[row].arch) == 0 && strcmp(k->tuned[i].gpu, k->tuned[row].gpu) == 0)
+            return true;
+    return false;
+}
+
+int compile_tuned(struct compile *c, const int *unit, int count, struct host_tuned **tuned, int *tuned_count)
+{
+    const struct spec_kernel *k = c->unit[unit[0]].kernel;
+    bool setups = false;
+    *tuned = NULL;
+    *tuned_count = 0;
+    for (int i = 0; i < count; i++)
+        setups = setups || c->unit[unit[i]].setup > 0;
+    if (!setups)
+        return 0;
+    *tuned = tw_alloc_zeroed(&c->rt, sizeof **tuned * ((size_t)k->tuned_count + 1));
+    if (!*tuned)
+        return 3;
+    for (int i = 0; i < count; i++) {
+        const struct compile_unit *u = &c->unit[unit[i]];
+        if (i > 0 && c->unit[unit[i - 1]].arch == u->arch)
+            continue;
+        for (int row = 0; row < k->tuned_count; row++)
+            if (strcmp(k->tuned[row].arch, u->arch->name) == 0 && !is_told(k, row))
+                add_gpu(c, unit, count, u->arch->name, k->tuned[row].gpu, *tuned, tuned_count);
+    }
+    return 0;
+}

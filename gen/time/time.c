@@ -1,0 +1,355 @@
+#include "time/time.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "driver.h"
+
+const char *const time_mode_word[TIME_MODES] = {"burst", "sustained"};
+
+const struct time_options time_defaults = {
+    .sets = 1,
+    .rounds = {15, 5},
+    .burst_seconds = 2e-3,
+    .pause_seconds = 10e-3,
+    .sustained_seconds = 0.4,
+    .seed = 1,
+};
+
+/* CUstreamCaptureMode: calls of this thread only; nodes of a graph at most; readings of the clock while one runs;
+ * pauses before the first burst. */
+enum { CAPTURE_THREAD_LOCAL = 1, NODES_MOST = 4096, READINGS = 5, FIRST_PAUSES = 10 };
+
+/* A candidate's launches, to be replayed. */
+struct replay {
+    void *executable;
+    int launches;
+    double seconds; /* of one launch, about */
+};
+
+/* Sums of what was read while a candidate ran. */
+struct readings {
+    double clock, celsius, joules, launches, seconds;
+    int count;
+    unsigned long long reasons;
+};
+
+struct timer {
+    struct tw_device *device;
+    const struct time_options *options;
+    const struct time_candidate *candidate;
+    int count;
+    struct replay *replay;     /* by candidate */
+    struct readings *readings; /* by candidate, of the mode at hand */
+    double *seconds;           /* of a launch, by candidate and round */
+    int *order;
+    void *begin, *end; /* events */
+    uint64_t random;
+};
+
+static int check(struct timer *t, int result, struct tw_error *error, const char *attempt)
+{
+    return tw_driver_check(t->device->driver, result, error, "%s", attempt);
+}
+
+static double now(const struct timer *t)
+{
+    const struct tw_process *process = &t->device->rt->process;
+    return process->now(process->self);
+}
+
+static void pause_for(const struct timer *t, double seconds)
+{
+    const struct tw_process *process = &t->device->rt->process;
+    if (seconds > 0)
+        process->sleep(process->self, seconds);
+}
+
+/* ---- graphs ------------------------------------------------------------------------------------------------------ */
+
+static int instantiate(struct timer *t, void *graph, void **executable, struct tw_error *error)
+{
+    int status = check(t, t->device->driver->graph_instantiate(executable, graph, 0), error, "making a graph");
+    if (status != TW_OK)
+        *executable = NULL;
+    return status;
+}
+
+static void drop_graph(struct timer *t, struct replay *replay)
+{
+    if (replay->executable)
+        t->device->driver->graph_executable_destroy(replay->executable);
+    replay->executable = NULL;
+}
+
+/* Records so many launches, which take the sets in turn, in the place of what was recorded before. */
+static int record(struct timer *t, int number, int launches, struct tw_error *error)
+{
+    const struct tw_driver *driver = t->device->driver;
+    const struct time_candidate *c = &t->candidate[number];
+    struct replay *replay = &t->replay[number];
+    void *graph = NULL;
+    drop_graph(t, replay);
+    int status = check(t, driver->capture_begin(t->device->stream, CAPTURE_THREAD_LOCAL), error, "beginning a capture");
+    if (status != TW_OK)
+        return status;
+    for (int i = 0; i < launches && status == TW_OK; i++)
+        status = c->launch(c->context, i % t->options->sets, error);
+    int ended = driver->capture_end(t->device->stream, &graph);
+    if (ended)
+        graph = NULL;
+    if (status == TW_OK)
+        status = check(t, ended, error, "ending a capture");
+    if (status == TW_OK)
+        status = instantiate(t, graph, &replay->executable, error);
+    if (graph)
+        driver->graph_destroy(graph);
+    replay->launches = launches;
+    return status;
+}
+
+/* Replays so often between the two events; `before`: once more before the first of them, so that the graphics processor
+ * is at work when it comes to them and the host is ahead. Does not wait. */
+static int start(struct timer *t, int number, int times, bool before, struct tw_error *error)
+{
+    const struct tw_driver *driver = t->device->driver;
+    void *stream = t->device->stream, *executable = t->replay[number].executable;
+    int result = before ? driver->graph_launch(executable, stream) : 0;
+    if (!result)
+        result = driver->event_record(t->begin, stream);
+    for (int i = 0; i < times && !result; i++)
+        result = driver->graph_launch(executable, stream);
+    if (!result)
+        result = driver->event_record(t->end, stream);
+    return check(t, result, error, "replaying a graph");
+}
+
+/* Waits for the last event; seconds of one launch. */
+static int finish(struct timer *t, int number, int times, double *seconds, struct tw_error *error)
+{
+    const struct tw_driver *driver = t->device->driver;
+    float milliseconds = 0;
+    int status = check(t, driver->event_synchronize(t->end), error, "waiting for a replay");
+    if (status == TW_OK)
+        status =
+            check(t, driver->event_elapsed(&milliseconds, t->begin, t->end), error, "reading the time of a replay");
+    *seconds = 1e-3 * (double)milliseconds / t->replay[number].launches / times;
+    return status == TW_ERROR_DRIVER ? TW_ERROR_LAUNCH : status;
+}
+
+/* Launches once as it is, then by a graph of one launch a set, from whose time it is known how many launches take as
+ * long as a burst. */
+static int prepare(struct timer *t, int number, struct tw_error *error)
+{
+    const struct time_options *o = t->options;
+    const struct time_candidate *c = &t->candidate[number];
+    double seconds = 0;
+    int status = c->launch(c->context, 0, error);
+    if (status == TW_OK)
+        status = tw_device_synchronize(t->device, error);
+    if (status == TW_OK)
+        status = record(t, number, o->sets, error);
+    if (status == TW_OK)
+        status = start(t, number, 1, true, error);
+    if (status == TW_OK)
+        status = finish(t, number, 1, &seconds, error);
+    if (status != TW_OK)
+        return status;
+    double wanted = seconds > 0 ? o->burst_seconds / seconds : 1;
+    int most = NODES_MOST > o->sets ? NODES_MOST / o->sets * o->sets : o->sets;
+    int launches = wanted >= most ? most : ((int)wanted + o->sets - 1) / o->sets * o->sets;
+    t->replay[number].seconds = seconds;
+    return launches > o->sets ? record(t, number, launches, error) : TW_OK;
+}
+
+/* ---- readings ---------------------------------------------------------------------------------------------------- */
+
+static void read_board(struct timer *t, int number)
+{
+    const struct power *power = t->options->power;
+    struct readings *r = &t->readings[number];
+    if (!power)
+        return;
+    r->clock += power_clock_mhz(power);
+    r->celsius += power_celsius(power);
+    r->reasons |= power_reasons(power);
+    r->count++;
+}
+
+static void take_readings(const struct readings *r, struct time_result *result)
+{
+    result->clock_mhz = r->count ? r->clock / r->count : 0.0;
+    result->celsius = r->count ? r->celsius / r->count : 0.0;
+    result->reasons = r->reasons;
+    result->joules = r->launches > 0 ? r->joules / r->launches : 0.0;
+    result->watts = r->seconds > 0 ? r->joules / r->seconds : 0.0;
+}
+
+/* ---- modes ------------------------------------------------------------------------------------------------------- */
+
+static int burst(struct timer *t, int number, double *seconds, struct tw_error *error)
+{
+    pause_for(t, t->options->pause_seconds);
+    int status = start(t, number, 1, true, error);
+    if (status == TW_OK)
+        read_board(t, number);
+    return status == TW_OK ? finish(t, number, 1, seconds, error) : status;
+}
+
+/* Of the last half of sustained_seconds, in which there is nothing else. */
+static int sustain(struct timer *t, int number, double *seconds, struct tw_error *error)
+{
+    const struct time_options *o = t->options;
+    const struct replay *replay = &t->replay[number];
+    double from = now(t), one = replay->seconds * replay->launches, ignored;
+    double half = o->sustained_seconds / 2, chunk = one > 0 ? half / 4 / one : 1, timed = one > 0 ? half / one : 1;
+    int status = TW_OK, times = timed < 1e6 ? (int)timed + 1 : 1000000;
+    while (status == TW_OK && now(t) - from < half) {
+        status = start(t, number, (int)fmin(chunk, 1e6) + 1, false, error);
+        if (status == TW_OK)
+            status = finish(t, number, (int)fmin(chunk, 1e6) + 1, &ignored, error);
+    }
+    if (status != TW_OK)
+        return status;
+    double joules = o->power ? power_joules(o->power) : 0.0, step = half / (READINGS + 1);
+    status = start(t, number, times, false, error);
+    from = now(t);
+    for (int i = 1; o->power && i <= READINGS && status == TW_OK; i++) {
+        double wait = from + i * step - now(t);
+        pause_for(t, wait);
+        read_board(t, number);
+    }
+    if (status == TW_OK)
+        status = finish(t, number, times, seconds, error);
+    if (status == TW_OK && o->power) {
+        struct readings *r = &t->readings[number];
+        r->joules += power_joules(o->power) - joules;
+        r->launches += (double)times * replay->launches;
+        r->seconds += *seconds * times * replay->launches;
+    }
+    return status;
+}
+
+/* splitmix64 */
+static uint64_t next_random(struct timer *t)
+{
+    uint64_t z = t->random += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+static void shuffle(struct timer *t)
+{
+    for (int i = 0; i < t->count; i++)
+        t->order[i] = i;
+    for (int i = t->count - 1; i > 0; i--) {
+        int j = (int)(next_random(t) % (uint64_t)(i + 1)), kept = t->order[i];
+        t->order[i] = t->order[j];
+        t->order[j] = kept;
+    }
+}
+
+static int by_value(const void *a, const void *b)
+{
+    double x = *(const double *)a, y = *(const double *)b;
+    return (x > y) - (x < y);
+}
+
+void time_summary(double *number, int count, struct time_result *result)
+{
+    qsort(number, (size_t)count, sizeof *number, by_value);
+    result->rounds = count;
+    result->least = number[0];
+    result->most = number[count - 1];
+    result->median = count % 2 ? number[count / 2] : 0.5 * (number[count / 2 - 1] + number[count / 2]);
+}
+
+static int measure(struct timer *t, enum time_mode mode, struct time_result (*result)[TIME_MODES], int *failed,
+                   struct tw_error *error)
+{
+    const struct time_options *o = t->options;
+    const int rounds = o->rounds[mode];
+    memset(t->readings, 0, sizeof *t->readings * (size_t)t->count);
+    if (mode == TIME_BURST && rounds) /* what was before has left the board hot */
+        pause_for(t, FIRST_PAUSES * o->pause_seconds);
+    for (int round = 0; round < rounds; round++) {
+        if (o->progress)
+            o->progress(o->progress_context, mode, round, rounds);
+        shuffle(t);
+        for (int i = 0; i < t->count; i++) {
+            double *seconds = &t->seconds[(size_t)t->order[i] * (size_t)rounds + (size_t)round];
+            int status =
+                mode == TIME_BURST ? burst(t, t->order[i], seconds, error) : sustain(t, t->order[i], seconds, error);
+            *failed = t->order[i];
+            if (status != TW_OK)
+                return status;
+        }
+    }
+    for (int i = 0; i < t->count && rounds; i++) {
+        time_summary(&t->seconds[(size_t)i * (size_t)rounds], rounds, &result[i][mode]);
+        take_readings(&t->readings[i], &result[i][mode]);
+    }
+    return TW_OK;
+}
+
+/* ---- all of it --------------------------------------------------------------------------------------------------- */
+
+static int open_timer(struct timer *t, struct tw_error *error)
+{
+    const struct tw_driver *driver = t->device->driver;
+    struct tw_runtime *rt = t->device->rt;
+    const size_t count = (size_t)t->count + 1;
+    int most = t->options->rounds[0] > t->options->rounds[1] ? t->options->rounds[0] : t->options->rounds[1];
+    t->replay = tw_alloc_zeroed(rt, sizeof *t->replay * count);
+    t->readings = tw_alloc_zeroed(rt, sizeof *t->readings * count);
+    t->seconds = tw_alloc_zeroed(rt, sizeof *t->seconds * count * ((size_t)most + 1));
+    t->order = tw_alloc_zeroed(rt, sizeof *t->order * count);
+    if (!t->replay || !t->readings || !t->seconds || !t->order)
+        return tw_fail(error, TW_ERROR_MEMORY, "no memory to time %d candidates", t->count);
+    int status = tw_device_enter(t->device, error);
+    if (status == TW_OK && driver->event_create(&t->begin, 0))
+        t->begin = NULL;
+    if (status == TW_OK && driver->event_create(&t->end, 0))
+        t->end = NULL;
+    if (status == TW_OK && (!t->begin || !t->end))
+        status = tw_fail(error, TW_ERROR_DRIVER, "the driver makes no event");
+    return status;
+}
+
+static void close_timer(struct timer *t)
+{
+    struct tw_runtime *rt = t->device->rt;
+    for (int i = 0; i < t->count && t->replay; i++)
+        drop_graph(t, &t->replay[i]);
+    if (t->begin)
+        t->device->driver->event_destroy(t->begin);
+    if (t->end)
+        t->device->driver->event_destroy(t->end);
+    tw_free(rt, t->replay);
+    tw_free(rt, t->readings);
+    tw_free(rt, t->seconds);
+    tw_free(rt, t->order);
+}
+
+int time_candidates(struct tw_device *device, const struct time_options *options,
+                    const struct time_candidate *candidate, int count, struct time_result (*result)[TIME_MODES],
+                    int *failed, struct tw_error *error)
+{
+    struct timer t = {
+        .device = device, .options = options, .candidate = candidate, .count = count, .random = options->seed};
+    *failed = -1;
+    memset(result, 0, sizeof *result * (size_t)count);
+    int status = open_timer(&t, error);
+    for (int i = 0; i < count && status == TW_OK; i++) {
+        *failed = i;
+        status = prepare(&t, i, error);
+    }
+    for (int mode = 0; mode < TIME_MODES && status == TW_OK; mode++)
+        status = measure(&t, (enum time_mode)mode, result, failed, error);
+    if (status == TW_OK)
+        *failed = -1;
+    close_timer(&t);
+    return status;
+}

@@ -1,0 +1,211 @@
+#include "tune/model.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "arch/arch.h"
+
+const char *const model_limit_word[MODEL_LIMITS] = {"tensor cores", "shared memory", "L2",
+                                                    "latency",      "memory",        "launch"};
+
+static const struct rates {
+    const char *arch;
+    double fma16, shared, l2, memory, latency, launch;
+} rates[] = {
+#define RATES(arch, fma16, shared, l2, memory, latency, launch) {arch, fma16, shared, l2, memory, latency, launch},
+#include "tune/rates.def"
+#undef RATES
+};
+
+static const struct rates *rates_of(const char *arch)
+{
+    const struct rates *newest = &rates[sizeof rates / sizeof *rates - 1];
+    for (size_t i = 0; i < sizeof rates / sizeof *rates; i++)
+        if (strcmp(rates[i].arch, arch) == 0)
+            return &rates[i];
+    return newest;
+}
+
+struct model_device model_device_of(const char *arch)
+{
+    static const struct {
+        const char *name;
+        int sms, khz;
+    } device[] = {
+#define ARCHITECTURE(name, major, minor, shared_per_sm, shared_limit, registers_per_sm, threads_per_sm, blocks_per_sm, \
+                     cluster, multiprocessors, khz, l2)                                                                \
+    {#name, multiprocessors, khz},
+#include "architectures.def"
+#undef ARCHITECTURE
+    };
+    const size_t count = sizeof device / sizeof *device;
+    size_t at = count - 1;
+    for (size_t i = 0; i < count; i++)
+        if (strcmp(device[i].name, arch) == 0)
+            at = i;
+    return (struct model_device){device[at].sms, 1e3 * device[at].khz};
+}
+
+/* ---- an item ----------------------------------------------------------------------------------------------------- */
+
+/* Cycles and bytes of one item of a block. */
+struct cost {
+    double tensor, shared; /* cycles */
+    double copied;         /* bytes that the block asks the L2 for */
+    double turns;          /* of its innermost loop with copies */
+    double stored;         /* bytes */
+    int stages;
+};
+
+enum { DEEPEST = 16 };
+
+/* How often the body of a LOOP is run; what data or the item's place decide counts as some. */
+static double trips(const struct plan *p, const struct plan_step *s, const int64_t *symbol)
+{
+    const double unknown = 16.0;
+    int64_t value;
+    const int node = plan_number(s->node);
+    if (s->count > 0)
+        return s->count;
+    if (node < 0)
+        return 1.0; /* of items */
+    if (!expr_eval_int(&p->fused, node, symbol, &value))
+        return unknown;
+    value -= s->less;
+    return value > 0 ? (double)value : 0.0;
+}
+
+/* A matrix instruction of one instance. */
+static void add_mma(struct cost *cost, const struct plan *p, const struct plan_mma *m, const struct rates *r,
+                    double times)
+{
+    const double bits = 8.0 * (double)tw_dtype_bytes(m->operand[1].dtype);
+    const double each = (double)m->blocks_m * m->blocks_n * m->k_steps * times;
+    const double bytes = bits / 8.0 * m->k;
+    double read = m->n * bytes; /* B, which only shared memory holds */
+    (void)p;
+    if (m->operand[0].tensor >= 0)
+        read += m->m * bytes;
+    cost->tensor += each * m->m * m->n * m->k / (r->fma16 * 16.0 / bits);
+    cost->shared += strcmp(m->kind, "wgmma") == 0 ? each * read / r->shared : 0.0;
+}
+
+static struct cost cost_of(const struct plan *p, const int64_t *symbol, const struct rates *r)
+{
+    struct cost cost = {.stages = 16};
+    for (int i = 0; i < p->role_count; i++) {
+        const struct plan_role *role = &p->role[i];
+        double times[DEEPEST + 1] = {1.0};
+        int depth = 0;
+        for (int n = 0; n < role->step_count; n++) {
+            const struct plan_step *s = &role->step[n];
+            const double here = times[depth];
+            switch (s->op) {
+            case PLAN_LOOP:
+            case PLAN_WHEN:
+                if (depth < DEEPEST)
+                    times[++depth] = here * (s->op == PLAN_LOOP ? trips(p, s, symbol) : 1.0);
+                break;
+            case PLAN_END:
+                depth -= depth > 0;
+                break;
+            case PLAN_FILL:
+                cost.copied += here * s->count * (s->count < 64 ? 1024.0 : 1.0);
+                cost.turns = here > cost.turns ? here : cost.turns;
+                if (s->ring >= 0 && p->ring[s->ring].stages < cost.stages)
+                    cost.stages = p->ring[s->ring].stages;
+                break;
+            case PLAN_MMA:
+                if (s->count >= 0 && s->count < p->mma_count)
+                    add_mma(&cost, p, &p->mma[s->count], r, here * role->instances);
+                break;
+            default:
+                break;
+            }
+        }
+    }
+    return cost;
+}
+
+/* ---- the launch -------------------------------------------------------------------------------------------------- */
+
+static double evaluate(const struct expr_graph *g, int node, const int64_t *symbol)
+{
+    int64_t value;
+    return node >= 0 && expr_eval_int(g, node, symbol, &value) ? (double)value : -1.0;
+}
+
+/* Items of a block's own: those of the Plan, or the blocks of its grid. */
+static double items_of(const struct plan *p, const int64_t *symbol)
+{
+    double items = 1.0;
+    for (int i = 0; i < p->item_count; i++) {
+        const double extent = evaluate(&p->fused, p->item[i].extent, symbol);
+        items *= extent < 0 ? 1.0 : ceil(extent / p->item[i].tile);
+    }
+    for (int i = 0; i < 3 && p->item_count == 0; i++) {
+        const double blocks = evaluate(&p->graph, p->launch.grid[i], symbol);
+        items *= blocks < 0 ? 1.0 : blocks;
+    }
+    return items;
+}
+
+static double outputs_of(const struct plan *p, const int64_t *symbol)
+{
+    double bytes = 0.0;
+    for (int i = 0; i < p->tensor_count; i++) {
+        double own = (double)tw_dtype_bytes(p->tensor[i].dtype);
+        for (int d = 0; d < p->tensor[i].rank; d++)
+            own *= evaluate(&p->graph, p->tensor[i].dim[d], symbol);
+        bytes += p->tensor[i].out ? own : 0.0;
+    }
+    return bytes;
+}
+
+struct model_time model_time(const struct plan *p, const int64_t *symbol, const struct model_device *device)
+{
+    const struct rates *r = rates_of(p->arch);
+    struct cost cost = cost_of(p, symbol, r);
+    struct model_time t = {.us = -1.0};
+    int cluster = 1;
+    for (int i = 0; i < 3; i++)
+        cluster *= p->launch.cluster[i] > 1 ? p->launch.cluster[i] : 1;
+    const double blocks = p->blocks_per_sm > 0 ? p->blocks_per_sm : 1;
+    const double items = items_of(p, symbol), slots = floor((double)device->sms / cluster) * cluster * blocks;
+    if (items <= 0 || slots <= 0)
+        return t;
+    t.items = (int64_t)items;
+    t.waves = ceil(ceil(items / cluster) * cluster / slots);
+    const double on_one = fmin(blocks, ceil(items / device->sms)); /* blocks that share a multiprocessor */
+    cost.stored = outputs_of(p, symbol) / items;
+    const double turn_latency = cost.turns > 0 ? r->latency / cost.stages : 0.0;
+    const double turn_edge = 12.0; /* waits and releases that nothing hides */
+    double part[MODEL_LIMITS] = {0.0};
+    part[MODEL_TENSOR] = on_one * cost.tensor;
+    part[MODEL_SHARED] = on_one * cost.shared;
+    part[MODEL_L2] = on_one * cost.copied / r->l2;
+    part[MODEL_LATENCY] = cost.turns * turn_latency;
+    /* What does not limit costs some too: power, and turns that do not overlap to the end. */
+    double item = 0.0, others = 0.0;
+    for (int i = 0; i < MODEL_MEMORY; i++) {
+        others += i == MODEL_LATENCY ? 0.0 : part[i];
+        if (part[i] > item) {
+            item = part[i];
+            t.limit = (enum model_limit)i;
+        }
+    }
+    item += 0.1 * (others - (t.limit == MODEL_LATENCY ? 0.0 : item)) + cost.turns * turn_edge;
+    /* Two blocks hide each other's beginnings and ends. */
+    const double edges = (cost.turns > 0 ? 0.3 * r->latency : 0.0) + on_one * cost.stored / (0.5 * r->l2) + 300.0;
+    const double together = 1.0 + 0.02 * (cluster - 1); /* blocks of a cluster wait for each other */
+    const double work = t.waves * (item + edges / on_one) * together + r->latency;
+    const double moved = evaluate(&p->graph, p->bytes_moved, symbol);
+    /* Few multiprocessors do not fill the memory's pipes. */
+    const double reach = fmin(1.0, items * 1.3 / device->sms);
+    const double memory = moved > 0 ? moved / (r->memory * reach) : 0.0;
+    t.limit = memory > work ? MODEL_MEMORY : t.limit;
+    const double cycles = fmax(work, memory);
+    t.limit = r->launch > cycles ? MODEL_LAUNCH : t.limit;
+    t.us = 1e6 * (cycles + r->launch) / device->hz;
+    return t;
+}

@@ -1,0 +1,386 @@
+/* The search: at each size a brief look at what the model leaves, then at variations of the quickest, then the
+ * finalists for as long as their mode asks. What the journal has is not measured again. */
+#include <stdio.h>
+#include <string.h>
+
+#include "common/parallel.h"
+#include "tune/journal.h"
+#include "tune/rows.h"
+#include "tune/tune.h"
+
+enum { VARIED = 3, FINALISTS = 4 }; /* of the quickest: how many are varied, how many are measured for long */
+
+struct search {
+    const struct tune_options *options;
+    const struct tune_clock *clock;
+    struct arena arena;
+    struct journal journal;
+    struct tune_rows rows;
+    double started;
+    int left_out;           /* sizes that time did not allow */
+    int64_t measured, kept; /* times that were measured, and taken from the journal */
+};
+
+/* What is measured at one of the sizes. */
+struct phase {
+    const char *name; /* in the journal: "look", "vary", "burst", "sustained" */
+    bool burst, brief;
+};
+
+static bool is_late(const struct search *s)
+{
+    return s->options->seconds && compile_clock() - s->started >= (double)s->options->seconds;
+}
+
+static const char *sizes_text(const struct tune_kernel *k, const int64_t *symbol, char *text, size_t size)
+{
+    sizes_print(&k->set.compile.unit[k->set.candidate[0].unit], symbol, text, size);
+    return text;
+}
+
+/* ---- times ----------------------------------------------------------------------------------------------------------
+ */
+
+/* What a candidate of set takes at sizes: "sustained<tab>gemm<tab>sm_90a<tab>NVIDIA H200<tab>M=1<tab>tile = ..." */
+static const char *key_of(struct search *s, const struct tune_kernel *k, const struct phase *phase, const char *sizes,
+                          const char *use)
+{
+    return arena_format(&s->arena, "%s\t%s\t%s\t%s\t%s\t%s", phase->name, k->kernel->name, k->arch->name, s->clock->gpu,
+                        sizes, use);
+}
+
+/* A candidate and its time. */
+struct timed {
+    int candidate; /* of the set */
+    double ns;
+};
+
+/* Measures those of `timed` that the journal has not. Exit status. */
+static int measure(struct search *s, struct tune_kernel *k, struct tune_set *set, const struct phase *phase,
+                   const int64_t *symbol, struct timed *timed, int count)
+{
+    struct tw_error error;
+    char sizes[256];
+    const size_t room = (size_t)count + 1;
+    int *unit = arena_alloc(&s->arena, sizeof *unit * room), *of = arena_alloc(&s->arena, sizeof *of * room), more = 0;
+    const char **key = arena_alloc(&s->arena, sizeof *key * room);
+    double *ns = arena_alloc(&s->arena, sizeof *ns * room);
+    if (!unit || !of || !key || !ns)
+        return 3;
+    sizes_text(k, symbol, sizes, sizeof sizes);
+    for (int i = 0; i < count; i++) {
+        const struct tune_candidate *c = &set->candidate[timed[i].candidate];
+        if (!(key[i] = key_of(s, k, phase, sizes, c->use)))
+            return 3;
+        const struct journal_entry *known = journal_find(&s->journal, key[i]);
+        timed[i].ns = known ? known->ns : 0.0;
+        s->kept += known != NULL;
+        if (known)
+            continue;
+        unit[more] = c->unit;
+        of[more++] = i;
+    }
+    progress_show("%s %s: %s, %d set-ups", k->kernel->name, sizes, phase->name, count);
+    const struct tune_job job = {&set->compile, unit, more, symbol, phase->burst, phase->brief};
+    int status = more ? s->clock->measure(s->clock->context, &job, ns, &error) : TW_OK;
+    progress_clear();
+    for (int i = 0; i < more && status == TW_OK; i++) {
+        timed[of[i]].ns = ns[i];
+        s->measured++;
+        status = journal_add(&s->journal, key[of[i]], ns[i], &error);
+    }
+    return status == TW_OK ? 0 : compile_fail(&set->compile, status, &error);
+}
+
+/* Quickest first; those that cannot be launched last, and they are cut off. Returns how many are left. */
+static int sort(struct timed *timed, int count)
+{
+    for (int i = 1; i < count; i++)
+        for (int n = i; n > 0; n--) {
+            const struct timed a = timed[n - 1], b = timed[n];
+            if (b.ns <= 0 || (a.ns > 0 && a.ns <= b.ns))
+                break;
+            timed[n - 1] = b;
+            timed[n] = a;
+        }
+    while (count > 0 && timed[count - 1].ns <= 0)
+        count--;
+    return count;
+}
+
+/* ---- one kernel
+ * ------------------------------------------------------------------------------------------------------ */
+
+/* One of the sizes, from phase to phase. */
+struct at_sizes {
+    const int64_t *symbol;
+    struct timed *look;
+    int looks;
+    const char *varied[512]; /* texts: the quickest, the kernel's own, their variations */
+    int variations;
+    struct timed *vary;
+    int varies;
+};
+
+/* The model's choice at all sizes, compiled at once. */
+static int look(struct search *s, struct tune_kernel *k, struct at_sizes *at)
+{
+    static const struct phase phase = {"look", true, true};
+    struct tune_rank *rank = arena_alloc(&s->arena, sizeof *rank * ((size_t)k->set.count + 1));
+    int status = rank ? 0 : 3;
+    for (int i = 0; i < k->sizes.count && !status; i++) {
+        int all;
+        at[i].symbol = k->sizes.value + (size_t)i * (size_t)k->sizes.width;
+        at[i].looks = tune_rank(&k->set, at[i].symbol, &k->device, TUNE_MEASURED, rank, &all);
+        at[i].look = arena_alloc(&s->arena, sizeof *at[i].look * ((size_t)at[i].looks + 1));
+        status = at[i].look ? 0 : 3;
+        for (int n = 0; n < at[i].looks && !status; n++) {
+            at[i].look[n] = (struct timed){rank[n].candidate, 0.0};
+            tune_want(&k->set, rank[n].candidate);
+        }
+    }
+    if (!status)
+        status = tune_set_compile(&k->set, s->clock);
+    for (int i = 0; i < k->sizes.count && !status && !is_late(s); i++) {
+        int left = 0;
+        for (int n = 0; n < at[i].looks; n++)
+            if (k->set.candidate[at[i].look[n].candidate].unit >= 0)
+                at[i].look[left++] = at[i].look[n];
+        status = measure(s, k, &k->set, &phase, at[i].symbol, at[i].look, left);
+        at[i].looks = sort(at[i].look, left);
+    }
+    return status;
+}
+
+static bool add_variation(struct at_sizes *at, const char *use)
+{
+    const int most = (int)(sizeof at->varied / sizeof *at->varied);
+    if (!use)
+        return false;
+    for (int i = 0; i < at->variations; i++)
+        if (strcmp(at->varied[i], use) == 0)
+            return true;
+    if (at->variations < most)
+        at->varied[at->variations++] = use;
+    return true;
+}
+
+/* The quickest and the kernel's own; of the quickest those that differ in one field. */
+static int vary_texts(struct search *s, struct tune_kernel *k, struct at_sizes *at)
+{
+    const struct tune_fields *both[2] = {&k->alone, &k->together};
+    bool fine = add_variation(at, "");
+    for (int n = 0; n < at->looks && n < FINALISTS && fine; n++)
+        fine = add_variation(at, k->set.candidate[at->look[n].candidate].use);
+    for (int n = 0; n < at->looks && n < VARIED; n++)
+        for (int b = 0; b < 2; b++)
+            for (int f = 0; f < both[b]->count; f++)
+                for (int v = 0; v < both[b]->field[f].count && fine; v++)
+                    fine = add_variation(at, tune_with(k->set.candidate[at->look[n].candidate].use,
+                                                       both[b]->field[f].path, both[b]->field[f].value[v], &s->arena));
+    return fine ? 0 : 3;
+}
+
+/* All variations of all sizes as a set, "" first. */
+static int open_variations(struct search *s, struct tune_kernel *k, struct at_sizes *at, struct tune_set *set)
+{
+    const char **use = arena_alloc(&s->arena, sizeof *use * (size_t)(512 * k->sizes.count + 1));
+    int count = 0;
+    if (!use)
+        return 3;
+    use[count++] = "";
+    for (int i = 0; i < k->sizes.count; i++)
+        for (int n = 0; n < at[i].variations; n++) {
+            bool known = false;
+            for (int m = 0; m < count && !known; m++)
+                known = strcmp(use[m], at[i].varied[n]) == 0;
+            if (!known)
+                use[count++] = at[i].varied[n];
+        }
+    return tune_set_open(set, s->options, k->kernel, k->arch, use, count, &s->arena);
+}
+
+static int find_use(const struct tune_set *set, const char *use)
+{
+    for (int i = 0; i < set->count; i++)
+        if (strcmp(set->candidate[i].use, use) == 0 || strcmp(set->candidate[i].text, use) == 0)
+            return i;
+    return -1;
+}
+
+/* The candidates of the set that are this size's variations, each once. */
+static int wanted_variations(struct search *s, const struct tune_kernel *k, struct at_sizes *at, struct tune_set *set)
+{
+    const double slower = 1.6; /* than the best of the variations, by the model */
+    double least = 0.0;
+    at->vary = arena_alloc(&s->arena, sizeof *at->vary * ((size_t)at->variations + 1));
+    if (!at->vary)
+        return 3;
+    for (int n = 0; n < at->variations; n++) {
+        const int found = find_use(set, at->varied[n]);
+        bool known = found < 0 || set->candidate[found].unit < 0;
+        for (int m = 0; m < at->varies && !known; m++)
+            known = set->candidate[at->vary[m].candidate].unit == set->candidate[found].unit;
+        if (known)
+            continue;
+        const struct plan *plan = &set->compile.unit[set->candidate[found].unit].plan;
+        const double us = model_time(plan, at->symbol, &k->device).us;
+        least = us > 0 && (least <= 0 || us < least) ? us : least;
+        at->vary[at->varies++] = (struct timed){found, us};
+    }
+    int left = 0;
+    for (int n = 0; n < at->varies; n++)
+        if (!*set->candidate[at->vary[n].candidate].use || at->vary[n].ns <= slower * least)
+            at->vary[left++] = at->vary[n];
+    at->varies = left;
+    return 0;
+}
+
+static int vary(struct search *s, struct tune_kernel *k, struct at_sizes *at, struct tune_set *set)
+{
+    static const struct phase phase = {"look", true, true};
+    int status = 0;
+    for (int i = 0; i < k->sizes.count && !status; i++) {
+        status = wanted_variations(s, k, &at[i], set);
+        for (int n = 0; n < at[i].varies; n++)
+            tune_want(set, at[i].vary[n].candidate);
+    }
+    if (!status)
+        status = tune_set_compile(set, s->clock);
+    for (int i = 0; i < k->sizes.count && !status && !is_late(s); i++) {
+        int left = 0;
+        for (int n = 0; n < at[i].varies; n++)
+            if (set->candidate[at[i].vary[n].candidate].unit >= 0)
+                at[i].vary[left++] = at[i].vary[n];
+        status = measure(s, k, set, &phase, at[i].symbol, at[i].vary, left);
+        at[i].varies = sort(at[i].vary, left);
+    }
+    return status;
+}
+
+/* The finalists in the mode that is asked for: the quickest is a row. The kernel's own set-up wins where it is as good
+ * as that. */
+static int final(struct search *s, struct tune_kernel *k, struct at_sizes *at, struct tune_set *set)
+{
+    const double as_good = 1.005;
+    const struct phase phase = {s->options->burst ? "burst" : "sustained", s->options->burst, false};
+    struct timed last[FINALISTS + 1];
+    int count = 0, own = find_use(set, "");
+    for (int n = 0; n < at->varies && count < FINALISTS; n++)
+        last[count++] = at->vary[n];
+    for (int n = 0; n < count; n++)
+        own = last[n].candidate == own ? -1 : own;
+    if (own >= 0 && set->candidate[own].unit >= 0)
+        last[count++] = (struct timed){own, 0.0};
+    int status = measure(s, k, set, &phase, at->symbol, last, count);
+    count = status ? 0 : sort(last, count);
+    if (!count)
+        return status;
+    int best = 0;
+    for (int n = 1; n < count; n++)
+        if (!*set->candidate[last[n].candidate].use && last[n].ns <= as_good * last[0].ns)
+            best = n;
+    const struct spec *spec = &k->compile->spec;
+    struct tune_row row = {.kernel = (int)(k->kernel - spec->kernel)};
+    row.tuned = (struct spec_tuned){.gpu = s->clock->gpu,
+                                    .arch = k->arch->name,
+                                    .value = arena_alloc(&s->arena, sizeof(int64_t) * ((size_t)spec->dim_count + 1)),
+                                    .burst = s->options->burst,
+                                    .use = set->candidate[last[best].candidate].use,
+                                    .setup = -1,
+                                    .us = last[best].ns / 1e3};
+    if (!row.tuned.value)
+        return 3;
+    memcpy(row.tuned.value, at->symbol, sizeof(int64_t) * (size_t)spec->dim_count);
+    char sizes[256];
+    printf("tuned %s %s %s: %.2f us, %s\n", k->kernel->name, k->arch->name,
+           sizes_text(k, at->symbol, sizes, sizeof sizes), row.tuned.us,
+           *row.tuned.use ? row.tuned.use : "the spec's own");
+    fflush(stdout);
+    return tune_rows_put(spec, &s->rows, row, &s->arena);
+}
+
+static void leave(struct search *s, const struct tune_set *set)
+{
+    if (s->clock->leave)
+        s->clock->leave(s->clock->context, &set->compile);
+}
+
+static int tune_one(void *context, struct tune_kernel *k)
+{
+    struct search *s = context;
+    struct tune_set set = {.open = false};
+    struct at_sizes *at = arena_alloc(&s->arena, sizeof *at * ((size_t)k->sizes.count + 1));
+    int status = at ? look(s, k, at) : 3;
+    leave(s, &k->set);
+    for (int i = 0; i < k->sizes.count && !status; i++)
+        status = vary_texts(s, k, &at[i]);
+    if (!status)
+        status = open_variations(s, k, at, &set);
+    if (!status)
+        status = vary(s, k, at, &set);
+    for (int i = 0; i < k->sizes.count && !status; i++) {
+        if (is_late(s) || !at[i].varies)
+            s->left_out++;
+        else
+            status = final(s, k, &at[i], &set);
+    }
+    leave(s, &set);
+    tune_set_close(&set);
+    return status;
+}
+
+/* ---- all of it ------------------------------------------------------------------------------------------------------
+ */
+
+/* What the spec's text is: journals of another one do not hold. */
+static uint64_t fingerprint(struct tw_runtime *rt, const struct spec *spec)
+{
+    uint64_t hash = UINT64_C(14695981039346656037);
+    for (int i = 0; i < spec->dependency_count; i++) {
+        unsigned char *bytes;
+        size_t count;
+        struct tw_error ignored;
+        const char *name = spec->dependency[i];
+        const size_t length = strlen(name);
+        if (length > 10 && strcmp(name + length - 10, ".tuned.lua") == 0)
+            continue;
+        if (tw_read_file(rt, name, 0, &bytes, &count, &ignored) != TW_OK)
+            continue;
+        for (size_t n = 0; n < count; n++)
+            hash = (hash ^ bytes[n]) * UINT64_C(1099511628211);
+        tw_free(rt, bytes);
+    }
+    return hash;
+}
+
+int tune_run(const struct tune_options *o, const struct tune_clock *clock)
+{
+    struct search s = {.options = o, .clock = clock, .started = compile_clock(), .journal.file = -1};
+    struct compile c;
+    struct tw_error error;
+    int status = compile_open(&c, "tune", o->spec);
+    compile_report(&c);
+    char *path = spec_tuned_path(&s.arena, o->spec),
+         *journal = path ? arena_format(&s.arena, o->dry ? "%s.dry" : "%s.journal", path) : NULL;
+    if (status == 0 && !journal)
+        status = 3;
+    if (status == 0) {
+        const int opened = journal_open(&s.journal, &c.rt, journal, fingerprint(&c.rt, &c.spec), o->resume, &error);
+        status = opened == TW_OK ? tune_rows_of(&c.spec, &s.rows, &s.arena) : compile_fail(&c, opened, &error);
+    }
+    if (status == 0)
+        status = tune_each(o, tune_one, &s);
+    if (status == 0 && !o->dry)
+        status = tune_rows_write(&c, &s.rows, &s.arena);
+    if (status == 0 && !o->dry)
+        printf("%s: %d rows; %lld times measured, %lld from the journal\n", path, s.rows.count, (long long)s.measured,
+               (long long)s.kept);
+    if (status == 0 && s.left_out)
+        compile_say(&c, DIAG_WARNING, "%d sizes were not tuned within --time; --resume goes on where this ended",
+                    s.left_out);
+    journal_close(&s.journal, status == 0 && !s.left_out);
+    compile_close(&c);
+    arena_free(&s.arena);
+    return status;
+}

@@ -1,0 +1,7 @@
+local M, N, K = dims "M N K%8"
+local base = kernel "gemm" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" }, D = tensor { M, N, dtype = "bf16" },
+  tile = { m = 128, n = 128, k = 64 }, cluster = { m = 2 },
+}
+kernel "gemm_relu" { like = base, arch = { sm_90a = {} }, epilogue = function(acc) return relu(acc) end }
