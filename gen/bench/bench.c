@@ -205,10 +205,11 @@ static int add_part(struct bench *b, struct bench_kernel *kernel, int64_t *symbo
 
 static int make_groups(struct bench *b)
 {
-    int status = 0;
+    int status = b->options.config ? bench_read_config(b) : 0;
     for (int i = 0; i < b->kernels && status == 0; i++) {
         struct bench_kernel *k = &b->kernel[i];
-        status = sizes_list_bench(&b->compile, &b->compile.unit[k->unit[0]], &b->options.set, &k->sizes);
+        if (!b->options.config)
+            status = sizes_list_bench(&b->compile, &b->compile.unit[k->unit[0]], &b->options.set, &k->sizes);
         for (int s = 0; s < k->sizes.count && status == 0; s++)
             status = add_part(b, k, k->sizes.value + (size_t)s * (size_t)k->sizes.width);
     }

@@ -1,6 +1,7 @@
 /* tilewright bench SPEC: kernels of a spec and their peers, timed beside each other in one run. bench.c reads, compiles
- * and sorts kernels into groups, bench_group.c verifies and times one group, bench_gemm.c says what problem of
- * cuBLASLt's it is, bench_rows.c prints. */
+ * and sorts kernels into groups, bench_config.c reads sizes from a file, bench_group.c verifies and times one
+ * group (bench_buffers.c its tensors, bench_peer.c cuBLASLt beside it), bench_gemm.c says what problem of cuBLASLt's it
+ * is, bench_rows.c prints. */
 #ifndef TW_GEN_BENCH_KERNELS_H
 #define TW_GEN_BENCH_KERNELS_H
 
@@ -17,6 +18,7 @@ enum bench_peer { BENCH_PEER_AUTO, BENCH_PEER_CUBLASLT, BENCH_PEER_NONE };
 
 struct bench_options {
     const char *spec, *kernel, *arch, *device; /* device: "cuda", "cuda:N" or "emu" */
+    const char *config;                        /* file of sizes; NULL: none */
     const char *json;                          /* file of the rows; NULL: none */
     enum bench_peer peer;
     bool mode[TIME_MODES];
@@ -120,6 +122,11 @@ bool bench_is_emulated(const struct bench *b);
 
 /* Verifies and times a group; its rows are added. Exit status: 1 where a result was wrong. */
 int bench_group_run(struct bench_group *g);
+
+/* ---- bench_config.c ---------------------------------------------------------------------------------------------- */
+
+/* Fills the kernels' sizes from options.config. Exit status. */
+int bench_read_config(struct bench *b);
 
 /* ---- bench_gemm.c ------------------------------------------------------------------------------------------------ */
 

@@ -106,6 +106,8 @@ static int bench_spec(int argc, char **argv)
         {"--kernel", OPTION_TEXT, &o->kernel, "K", "this kernel alone"},
         {"--set", OPTION_LIST, &o->set, "M=512,N=1/64",
          "in the place of the spec's bench sizes; / separates several; repeatable"},
+        {"--config", OPTION_TEXT, &o->config, "FILE.json",
+         "sizes from a file, by kernel or family: {\"gemm\": [{\"M\": 4096, \"N\": 4096, \"K\": 4096}]}"},
         {"--peer", OPTION_TEXT, &peer, "cublaslt|none", "what is timed beside; cublaslt where there is one"},
         {"--mode", OPTION_TEXT, &mode, "burst|sustained|both",
          "bursts with pauses at the highest clock, 0.4 s at the power limit; both"},
@@ -126,6 +128,8 @@ static int bench_spec(int argc, char **argv)
         return options_fault("bench", "--mode %s: write burst, sustained or both", mode);
     if (peer && strcmp(peer, "cublaslt") != 0 && strcmp(peer, "none") != 0)
         return options_fault("bench", "--peer %s: write cublaslt or none", peer);
+    if (o->config && o->set.count)
+        return options_fault("bench", "--config gives all sizes; it does not go with --set");
     if (!known_device(o->device))
         return options_fault("bench", "--device %s: write cuda, cuda:N or emu", o->device);
     if (o->arch && strchr(o->arch, ','))

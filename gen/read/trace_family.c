@@ -142,8 +142,9 @@ static struct spec_family_tensor *tensor_list(struct reader *r, const char *modu
 }
 
 /* peer = { "gemm", a = "A" }: roles in the order of their names. */
-static void read_peer(struct reader *r, const char *module, struct spec_peer *peer)
+static void read_peer(struct reader *r, const char *module, struct spec_family *family)
 {
+    struct spec_peer *peer = &family->peer;
     static const char what[] = "peer is a problem and its tensors: { \"gemm\", a = \"A\", b = \"B\", d = \"D\" }";
     lua_State *L = r->L;
     int type = lua_getfield(L, -1, "peer"), table = lua_gettop(L), count = 0;
@@ -162,10 +163,15 @@ static void read_peer(struct reader *r, const char *module, struct spec_peer *pe
             continue;
         if (lua_getfield(L, table, key[i].name) != LUA_TSTRING || peer->count == SPEC_PEER_ROLES)
             module_fault(r, module, what);
+        const struct spec_family_tensor *t = family->tensor;
+        while (t->name && strcmp(t->name, lua_tostring(L, -1)) != 0)
+            t++;
+        if (!t->name)
+            module_fault(r, module, arena_format(r->arena, "peer names %s, which is none of its tensors",
+                                                 lua_tostring(L, -1)));
         peer->role[peer->count] = arena_text(r->arena, key[i].name);
-        peer->tensor[peer->count] = arena_text(r->arena, lua_tostring(L, -1));
         reader_check(r, peer->role[peer->count]);
-        reader_check(r, peer->tensor[peer->count++]);
+        peer->tensor[peer->count++] = t->name;
         lua_pop(L, 1);
     }
     lua_pop(L, 1);
@@ -235,7 +241,7 @@ const struct spec_family *read_module(struct reader *r, const char *name)
     m->family.tensor = tensor_list(r, name);
     m->family.scalar = name_list(r, name, "scalars");
     m->function = name_list(r, name, "functions");
-    read_peer(r, name, &m->family.peer);
+    read_peer(r, name, &m->family);
     if (lua_getfield(L, -1, "program") != LUA_TFUNCTION)
         module_fault(r, name, "program is a function(t, at, tile)");
     lua_pop(L, 1);

@@ -38,7 +38,13 @@ int profile_clear(struct tw_device *device, const struct profile_memory *memory,
     return tw_device_fill(device, memory->address, 0, memory->bytes, error);
 }
 
-/* The stamps of one instance: word i of it is at word[i * apart]. Its clocks are the multiprocessor's. A status. */
+/* A stamp's clock has 52 bits, which a GPU fills in weeks. */
+static uint64_t since(uint64_t clock, uint64_t began)
+{
+    return (clock - began) & (UINT64_MAX >> STEP_BITS);
+}
+
+/* The stamps of one instance: word i of it is at word[i * apart]. Its clocks count from its beginning. A status. */
 static int read_instance(const struct profile *profile, struct profile_instance *in, const uint64_t *word, size_t apart,
                          size_t room, struct tw_error *error)
 {
@@ -50,13 +56,13 @@ static int read_instance(const struct profile *profile, struct profile_instance 
     in->full = in->count + HEADER == room;
     in->began_ns = word[BEGAN_NS * apart];
     in->ended_ns = word[ENDED_NS * apart];
-    in->began = word[BEGAN * apart];
-    in->ended = word[ENDED * apart];
+    in->began = 0;
+    in->ended = since(word[ENDED * apart], word[BEGAN * apart]);
     in->stamp = tw_alloc(profile->rt, (in->count + 1) * sizeof *in->stamp);
     if (!in->stamp)
         return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
     for (size_t i = 0; i < in->count; i++) {
-        uint64_t stamp = word[(HEADER + i) * apart], clock = stamp >> STEP_BITS;
+        uint64_t stamp = word[(HEADER + i) * apart], clock = since(stamp >> STEP_BITS, word[BEGAN * apart]);
         int step = (int)(stamp & ((1 << STEP_BITS) - 1));
         uint64_t before = i ? in->stamp[i - 1].clock : in->began;
         if (step < 1 || step > role->step_count || clock < before || clock > in->ended)
@@ -67,18 +73,18 @@ static int read_instance(const struct profile *profile, struct profile_instance 
     return TW_OK;
 }
 
-/* Clocks count from the block's beginning on. */
-static void settle_block(struct profile *profile, struct profile_block *b)
+/* Clocks count from the block's beginning on, which is that of its first instance. began: the clocks of all. */
+static void settle_block(struct profile *profile, struct profile_block *b, const uint64_t *began)
 {
-    uint64_t first = UINT64_MAX;
-    for (int i = 0; i < profile->instances; i++)
-        first = b->instance[i].began < first ? b->instance[i].began : first;
+    uint64_t first = began[0];
+    for (int i = 1; i < profile->instances; i++)
+        first = since(first, began[i]) < since(began[i], first) ? began[i] : first;
     for (int i = 0; i < profile->instances; i++) {
         struct profile_instance *in = &b->instance[i];
-        in->began -= first;
-        in->ended -= first;
+        in->began = since(began[i], first);
+        in->ended += in->began;
         for (size_t k = 0; k < in->count; k++)
-            in->stamp[k].clock -= first;
+            in->stamp[k].clock += in->began;
     }
 }
 
@@ -107,20 +113,23 @@ static int read_block(struct profile *profile, int n, const uint64_t *word, size
     struct profile_block *b = &profile->block[n];
     size_t apart = (size_t)profile->instances * PROFILE_BLOCKS;
     int at = 0, status = TW_OK;
+    uint64_t *began = tw_alloc_zeroed(profile->rt, sizeof *began * (size_t)(profile->instances + 1));
     b->instance = tw_alloc_zeroed(profile->rt, sizeof *b->instance * (size_t)(profile->instances + 1));
-    if (!b->instance)
-        return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+    if (!began || !b->instance)
+        status = tw_fail(error, TW_ERROR_MEMORY, "out of memory");
     for (int r = 0; r < profile->plan->role_count; r++)
         for (int i = 0; i < profile->plan->role[r].instances && status == TW_OK; i++, at++) {
             const uint64_t *own = word + n * profile->instances + at;
             b->instance[at].role = r;
             b->instance[at].instance = i;
+            began[at] = own[BEGAN * apart];
             b->number = own[BLOCK * apart] >> 32;
             b->multiprocessor = (uint32_t)own[PLACE * apart] - 1;
             status = read_instance(profile, &b->instance[at], own, apart, room, error);
         }
     if (status == TW_OK)
-        settle_block(profile, b);
+        settle_block(profile, b, began);
+    tw_free(profile->rt, began);
     return status;
 }
 

@@ -612,13 +612,9 @@ int pipeline_items(struct pipeline *x, bool persistent)
         way = "longest";
         why = "items differ in length, and those that begin last are the shortest";
     }
-    int fallback = (int)spec_field_value(&x->l->fields, FIELD_GROUP);
-    const bool grouped = strcmp(way, "grouped") == 0;
-    if (!grouped || p->item_count != 2)
-        program_field_idle(x->l, FIELD_GROUP);
-    if (longest == 1 && (p->item_count == 1 || (grouped && p->item_count != 2)))
-        program_field_idle(x->l, FIELD_ORDER);
-    int group = pipeline_choose(x, "schedule.group", fallback, "bands of some items keep their tiles in the L2");
+    int group, fault = pipeline_group(x, way, longest == 1, &group);
+    if (fault)
+        return fault;
     if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
         return 3;

@@ -161,6 +161,10 @@ int pipeline_part_maps(struct pipeline *x); /* maps of fewer rows of what comes 
 int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent);
 int pipeline_check_dynamic(const struct pipeline *x, bool persistent); /* that they can, where the spec asks; 0, 1 */
 
+/* How many items along the first of two axes make a band of the order `way`, or a side of its squares; plain: the order
+ * is not that of items of different length. 0, 1. */
+int pipeline_group(struct pipeline *x, const char *way, bool plain, int *group);
+
 /* The ring that passes items on, where they come from a counter: its bytes of shared memory, and the ring itself, but
  * for its barriers, and its memory, which comes behind tiles. 0 or 3. */
 int pipeline_item_bytes(const struct pipeline *x);

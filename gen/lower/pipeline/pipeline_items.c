@@ -1,4 +1,5 @@
 /* The order of items: static, or from a counter. */
+#include <stdio.h>
 #include <string.h>
 
 #include "lower/pipeline/pipeline.h"
@@ -7,12 +8,36 @@ enum {
     STAGES = 2,      /* of the ring of items: one is read while the next is known */
     STAGE_UNIT = 16, /* bytes */
     COUNTERS = 8,    /* bytes of workspace: items that were taken, blocks that are through */
+    SQUARE = 16,     /* items along a side of a Hilbert curve's squares */
     L2_PARTS = 3,    /* of which two are for what items that run together read again and again */
 };
 
 static int refuse(const struct pipeline *x, const struct spec_value *field, const char *text)
 {
     return program_refuse(x->l, field->loc, "PROGRAM-DYNAMIC", "%s", text);
+}
+
+int pipeline_group(struct pipeline *x, const char *way, bool plain, int *group)
+{
+    const struct spec_value *set = pipeline_field(x, "schedule.group");
+    const bool curve = strcmp(way, "hilbert") == 0, banded = curve || strcmp(way, "grouped") == 0;
+    const int items = x->plan->item_count;
+    if (!banded || items != 2)
+        program_field_idle(x->l, FIELD_GROUP);
+    if (plain && (items == 1 || (banded && items != 2)))
+        program_field_idle(x->l, FIELD_ORDER);
+    *group = pipeline_choose(x, "schedule.group", curve ? SQUARE : (int)spec_field_value(&x->l->fields, FIELD_GROUP),
+                             curve ? "squares of a wave of blocks and more: neighbours follow each other"
+                                   : "bands of some items keep their tiles in the L2");
+    int below = 1;
+    while (2 * below <= *group)
+        below *= 2;
+    if (!curve || items != 2 || (*group == below && below > 1))
+        return 0;
+    char text[160];
+    snprintf(text, sizeof text, "a Hilbert curve fills squares of 2, 4, 8 or more items a side, not of %d; write %d",
+             *group, below > 1 ? below : 2);
+    return pipeline_report(x, set->loc, "schedule.group", "SCHEDULE-GROUP", text);
 }
 
 /* The outermost loop in whose turns tiles are loaded, and their bytes. 0: there is none. */

@@ -234,8 +234,10 @@ void random_dots_write_how(struct dots *d, int number)
         if (dynamic)
             random_write(g, "dynamic = %s%s", dynamic, h->order || h->items ? ", " : "");
         int group = h->order ? 1 + random_below(g, 4) : 0;
+        bool curve = h->order == 1 && random_aside(g, "curve", number, 3) == 0; /* squares of 2, 4 or 8 a side */
+        group = curve ? 2 << group / 2 : group;
         if (h->order)
-            random_write(g, "order = \"%s\"", order[h->order]);
+            random_write(g, "order = \"%s\"", curve ? "hilbert" : order[h->order]);
         if (h->order == 1)
             random_write(g, ", group = %d", group);
         if (h->order && h->items)

@@ -254,11 +254,114 @@ static void rows(void **state)
     tw_runtime_close(&w.rt);
 }
 
+/* ---- memory that a kernel has left ------------------------------------------------------------------------------- */
+
+enum { REGIONS = 6, ROOM = 16, HEADER = 6 };
+static uint64_t memory[REGIONS * ROOM];
+
+static int download(struct tw_device *device, void *to, uint64_t from, size_t bytes, struct tw_error *error)
+{
+    (void)device;
+    (void)from;
+    (void)error;
+    memcpy(to, memory, bytes);
+    return TW_OK;
+}
+
+/* Instance i of block n begins at this clock and has two stamps. */
+static void leave(int n, int i, uint64_t began, int first, int second)
+{
+    uint64_t *word = memory + n * 3 + i;
+    const uint64_t block = n ? 7 : 0;
+    const uint64_t own[] = {100,
+                            began,
+                            600,
+                            began + 500,
+                            (uint64_t)2 << 32 | 5,
+                            block << 32 | 14,
+                            (began + 10) << 12 | (uint64_t)first,
+                            (began + 30) << 12 | (uint64_t)second};
+    for (size_t k = 0; k < sizeof own / sizeof *own; k++)
+        word[k * REGIONS] = own[k];
+}
+
+static int take(struct world *w, struct profile *profile, struct tw_error *error)
+{
+    const struct tw_device_ops ops = {.kind = "cuda", .download = download};
+    struct tw_device device = {.ops = &ops, .rt = &w->rt};
+    const struct profile_memory place = {0x1000, sizeof memory};
+    return profile_take(profile, &w->rt, &device, &place, &w->plan, error);
+}
+
+static void reading(void **state)
+{
+    struct world w;
+    struct profile p;
+    struct tw_error error;
+    /* A stamp's clock is about to begin anew. */
+    const uint64_t began = ((uint64_t)3 << 52) - 20;
+    (void)state;
+    begin(&w, true);
+    for (int i = 0; i < 3; i++) {
+        leave(0, i, began + (uint64_t)(i == 1 ? 0 : 40), 1, 2);
+        leave(1, i, 5000, 3, 3);
+    }
+    assert_int_equal(take(&w, &p, &error), TW_OK);
+    assert_int_equal(p.blocks, 2);
+    assert_int_equal(p.grid, 14);
+    assert_int_equal(p.block[1].number, 7);
+    assert_int_equal(p.block[0].multiprocessor, 4);
+    assert_int_equal(p.block[0].clocks, 540);
+    assert_int_equal(p.block[0].instance[1].began, 0);
+    assert_int_equal(p.block[0].instance[1].stamp[0].clock, 10);
+    assert_int_equal(p.block[0].instance[1].stamp[1].clock, 30);
+    assert_int_equal(p.block[0].instance[1].stamp[1].step, 1);
+    assert_int_equal(p.block[0].instance[2].began, 40);
+    assert_int_equal(p.block[0].instance[2].stamp[0].clock, 50);
+    assert_int_equal(p.block[0].instance[2].instance, 1);
+    close_to(p.block[0].nanoseconds, 1);
+    assert_false(p.block[0].instance[0].full);
+    profile_free(&p);
+    tw_runtime_close(&w.rt);
+}
+
+/* What no kernel leaves is told, and not drawn. */
+static void damaged(void **state)
+{
+    const struct {
+        int word;
+        uint64_t value;
+    } damage[] = {
+        {HEADER, (uint64_t)6000 << 12},           /* no step */
+        {HEADER, (uint64_t)6000 << 12 | 7},       /* one more than the producer has */
+        {HEADER + 1, (uint64_t)5005 << 12 | 2},   /* before the first */
+        {HEADER + 1, (uint64_t)9000 << 12 | 2},   /* behind the end */
+        {2, 0},                                   /* it did not end */
+        {4, (uint64_t)(ROOM - HEADER + 1) << 32}, /* more stamps than there is room */
+    };
+    (void)state;
+    for (size_t d = 0; d < sizeof damage / sizeof *damage; d++) {
+        struct world w;
+        struct profile p;
+        struct tw_error error = {""};
+        begin(&w, true);
+        for (int i = 0; i < 3; i++) {
+            leave(0, i, 5000, 1, 2);
+            leave(1, i, 5000, 1, 2);
+        }
+        memory[damage[d].word * REGIONS] = damage[d].value;
+        assert_int_equal(take(&w, &p, &error), TW_ERROR_DAMAGED);
+        assert_true(error.text[0]);
+        profile_free(&p);
+        tw_runtime_close(&w.rt);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(alone),   cmocka_unit_test(items), cmocka_unit_test(together),
-        cmocka_unit_test(untimed), cmocka_unit_test(rows),
+        cmocka_unit_test(alone), cmocka_unit_test(items),   cmocka_unit_test(together), cmocka_unit_test(untimed),
+        cmocka_unit_test(rows),  cmocka_unit_test(reading), cmocka_unit_test(damaged),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

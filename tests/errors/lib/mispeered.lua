@@ -1,0 +1,7 @@
+return {
+  axes = "r c",
+  grid = "r",
+  tensors = { { "x", axes = "r c" }, { "y", axes = "r c", out = true } },
+  peer = { "copy", from = 1 },
+  program = function(t, at, tile) end,
+}

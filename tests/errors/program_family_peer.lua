@@ -1,0 +1,7 @@
+local R, C = dims "R C"
+
+kernel "k" {
+  family = "mispeered",
+  x = tensor { R, C, dtype = "bf16" },
+  y = tensor { R, C, dtype = "bf16" },
+}
