@@ -1,7 +1,7 @@
 -- D = A B^T of few rows m: tokens that are decoded, against all rows of a weight B. wgmma's 64 rows go to the weight
 -- (pipeline.swap, which tiles of fewer than 64 rows have by themselves), its columns to the tokens, of which it takes
--- any multiple of 8: what is left out is read and multiplied in vain. The weight is read once, through all of shared
--- memory.
+-- any multiple of 8. The weight is read once, through all of shared memory, and need not stay in the L2, where every
+-- block finds the tokens.
 local M, N, K = dims "M N K"
 
 local m8 = kernel "gemm_bf16_m8" {
@@ -10,6 +10,7 @@ local m8 = kernel "gemm_bf16_m8" {
   B        = tensor { N, K, dtype = "bf16" },
   D        = tensor { M, N, dtype = "bf16" },
   tile     = { m = 8, n = 64, k = 128 },
+  cache    = { A = "evict_last", B = "evict_first" },
   arch     = { sm_90a = {} },
   run      = {
     { M = 1, N = 264, K = 136 }, { M = 7, N = 41, K = 2056 }, { M = 16, N = 264, K = 0 }, { M = 17, N = 264, K = 904 },

@@ -261,6 +261,10 @@ static void check_entries(const struct unread *u)
         if (k->direction[i].down)
             check_general(u, &(struct said){FIELD_DIRECTION, i, k->direction[i].loc, "direction", name});
     }
+    for (int i = 0; i < k->cache_count; i++) {
+        snprintf(name, sizeof name, "cache.%.100s", k->tensor[k->cache[i].tensor].name);
+        check_general(u, &(struct said){FIELD_CACHE, i, k->cache[i].loc, "cache", name});
+    }
 }
 
 static void check_splits(const struct unread *u)

@@ -15,6 +15,7 @@ enum field_kind {
     FIELD_AHEAD,     /* by entry of the kernel's, and so the next three */
     FIELD_VIA,
     FIELD_DIRECTION,
+    FIELD_CACHE,
     FIELD_SPLIT,
     FIELD_KINDS
 };

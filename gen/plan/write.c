@@ -84,6 +84,8 @@ static void tensors(const struct plan *p, const struct sink *s)
         if (t->gathered)
             sink_integer(s, "gathered", t->gathered);
         sink_integer(s, "multicast", t->multicast);
+        if (t->cache)
+            sink_text(s, "cache", t->cache);
         sink_text(s, "swizzle", tw_swizzles[t->swizzle].name);
         sink_integer(s, "tile_bytes", t->tile_bytes);
         sink_integer(s, "align", t->align);

@@ -64,6 +64,8 @@ static const struct {
     {"via", "table<string, string>", "program: how the data of a load come: bulk, cp_async, direct, resident"},
     {"direction", "table<string, string>",
      "program: { kv = \"down\" } takes the turns of loop kv from the last to the first; up; left out: chosen"},
+    {"cache", "table<string, string>",
+     "program: { B = \"evict_first\" }: the L2 gives up first what bulk copies bring of B; evict_last"},
     {"split", "table<string, integer>",
      "program: { k = 2 } shares the turns of loop k among the blocks of a cluster, 2, 4 or 8; 1: none"},
 };

@@ -141,6 +141,13 @@ struct spec_direction {
     struct diag_loc loc;
 };
 
+/* cache = { B = "evict_first" }: how the L2 keeps what loads bring of the tensor; one of spec_cache_words. */
+struct spec_cache {
+    int tensor;
+    const char *word;
+    struct diag_loc loc;
+};
+extern const char *const spec_cache_words[]; /* NULL-terminated */
 /* split = { k = 2 }: the blocks of a cluster share the loop's turns, and each has its own sums; what is behind the loop
  * they share by columns. */
 struct spec_split {
@@ -202,6 +209,8 @@ struct spec_kernel {
     int via_count;
     struct spec_direction *direction;
     int direction_count;
+    struct spec_cache *cache;
+    int cache_count;
     struct spec_split *split;
     int split_count;
     struct program *program;                /* what its function `program` was traced to (program/program.h), or NULL */

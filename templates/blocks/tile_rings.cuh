@@ -3,6 +3,7 @@
 //@ param model table
 //@ local plan, rings_of, loads, shares, stores, shared_ring = model, {}, {}, {}, {}, {}
 //@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
+//@ local policies, hinted = {}, {}
 //@ local copied, by_row, limited = false, false, has(plan, "limited") and plan.limited or {}
 //@ local parts = nil -- the ring of a loop whose turns blocks share: they stand behind those that share tiles
 //@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
@@ -18,7 +19,11 @@
 //@         elseif r.filler == "bulk" then
 //@             by_row = by_row or has(t, "gathered")
 //@             rings_of[name] = (has(rings_of, name) and rings_of[name] or 0) + 1
-//@             if t.multicast > 1 then shares[t.rank], shared_ring[r.name] = true, true else loads[t.rank] = true end
+//@             local copy = (has(t, "cache") and "hinted_" or "") .. t.rank
+//@             if has(t, "cache") and not has(hinted, t.cache) then
+//@                 policies[#policies + 1], hinted[t.cache] = t.cache, true
+//@             end
+//@             if t.multicast > 1 then shares[copy], shared_ring[r.name] = true, true else loads[copy] = true end
 //@         else
 //@             stores[t.rank] = true
 //@         end
@@ -52,7 +57,7 @@
 //@ include "blocks/dependency.cuh"
 
 //@ end
-//@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores
+//@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores, policies = policies
 
 //@ if by_row then
 //@ include "blocks/elect.cuh"

@@ -606,6 +606,8 @@ int pipeline_items(struct pipeline *x, bool persistent)
     int longest = longest_first(x);
     if (longest == 3)
         return 3;
+    if (x->l->swapped && !order->set && two == 2)
+        way = pipeline_streamed_order(x, &why);
     if (longest == 0 && !order->set) {
         way = "longest";
         why = "items differ in length, and those that begin last are the shortest";

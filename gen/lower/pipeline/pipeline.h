@@ -44,6 +44,10 @@ int pipeline_lower(const struct program_lowering *l, const char *template_name, 
 int pipeline_lower_swapped(const struct program_lowering *l, const char *template_name,
                            int (*decide)(struct pipeline *));
 
+/* Of a swapped program, whose items run along two axes: the order in which the operand that takes the instruction's
+ * rows is read once, and why. */
+const char *pipeline_streamed_order(const struct pipeline *x, const char **why);
+
 /* The field where the spec sets it; else one that is not set. */
 const struct spec_value *pipeline_field(const struct pipeline *x, const char *path);
 

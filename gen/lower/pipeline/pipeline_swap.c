@@ -67,6 +67,21 @@ static int choose(const struct program_lowering *l)
     return status ? status : swap ? -1 : 0;
 }
 
+const char *pipeline_streamed_order(const struct pipeline *x, const char **why)
+{
+    int first = 0, dot = 0;
+    *why = "items that read the same tile of the second operand follow each other, and there are few of them";
+    while (x->program->axis[first].extent < 0)
+        first++;
+    while (x->program->op[dot].kind != PROGRAM_DOT)
+        dot++;
+    const struct program_op *load = x->d.dot[dot].load[0] >= 0 ? &x->program->op[x->d.dot[dot].load[0]] : NULL;
+    for (int d = 0; load && d < x->plan->tensor[load->tensor].rank; d++)
+        if (pipeline_reads_axis(x->program->graph, load->at[d].start, first))
+            return "row";
+    return "column";
+}
+
 /* Loops by the operations of the program as written, which others know. */
 static void loops_as_written(struct plan *p, const struct program_swapped *swapped)
 {

@@ -89,6 +89,19 @@ int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int row
                           t->name);
 }
 
+/* What becomes of the tensor in the L2, where the kernel says so. 0 or 3. */
+static int cached(struct pipeline *x, int tensor)
+{
+    struct plan_tensor *t = &x->plan->tensor[tensor];
+    for (int i = 0; i < x->l->kernel->cache_count; i++)
+        if (x->l->kernel->cache[i].tensor == tensor && t->access == PLAN_ACCESS_TMA && !t->cache) {
+            t->cache = x->l->kernel->cache[i].word;
+            field_reads_add(&x->plan->reads, FIELD_CACHE, i);
+            return family_reason(x->plan, plan_text(x->plan, "cache.%s", t->name), t->cache, "the spec says so");
+        }
+    return 0;
+}
+
 /* An operand's tile in one stage, and how wgmma reads it. */
 static int operand(struct pipeline *x, int op, int which)
 {
@@ -115,7 +128,7 @@ static int operand(struct pipeline *x, int op, int which)
     if (status)
         return status;
     t->multicast = 1;
-    if (pipeline_share(x, k->load[which], !known))
+    if (pipeline_share(x, k->load[which], !known) || cached(x, o->tensor))
         return 3;
     for (int d = 0; d + 1 < t->rank; d++)
         if (t->box[d] > MOST_BOX && !copied)

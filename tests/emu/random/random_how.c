@@ -335,6 +335,15 @@ static void write_rows_via(struct dots *d, int number)
         random_write(d->g, "  via = { rows = \"%s\" },\n", copied ? "bulk" : "cp_async");
 }
 
+/* What becomes of operands in the L2. */
+static void write_cache(struct dots *d, int number)
+{
+    static const char *const form[] = {"B = \"evict_first\"", "A = \"evict_last\"",
+                                       "A = \"evict_last\", B = \"evict_first\""};
+    if (d->g->family == 'P' && random_aside(d->g, "cache", number, 3) == 0)
+        random_write(d->g, "  cache = { %s },\n", form[random_aside(d->g, "cache of", number, 3)]);
+}
+
 void random_dots_write_others(struct dots *d)
 {
     for (int i = 1; i < d->kernels; i++) {
@@ -345,6 +354,7 @@ void random_dots_write_others(struct dots *d)
             random_write(d->g, "  arch = { sm_80 = { tile = { m = 16 } } },\n");
         write_swizzle(d, i);
         write_rows_via(d, i);
+        write_cache(d, i);
         random_fields_write(d->g, i, true);
         random_write(d->g, "}\n");
     }
