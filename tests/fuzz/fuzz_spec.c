@@ -1,5 +1,6 @@
-/* libFuzzer target of specs: any text as a Lua spec, what stands behind a line `--tuned` as its SPEC.tuned.lua, through the sandbox with its limits on memory and instructions.
-   The code made of it makes no boolean of a value at which no guard has looked. README.md says how to run it. */
+/* libFuzzer target of specs: any text as a Lua spec, what stands behind a line `--tuned` as its SPEC.tuned.lua, through
+   the sandbox with its limits on memory and instructions. The code made of it makes no boolean of a value at which no
+   guard has looked. README.md says how to run it. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
