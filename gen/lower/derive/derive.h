@@ -106,7 +106,7 @@ struct derive {
     bool *once;       /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
     int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
     int turns;             /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
-    int parts;             /* plan_some(ring) by which sums of a split loop come together; 0: none is split */
+    int parts, part_meeting, part_tile; /* plan_some(ring); or of plan.barrier and plan_some(node): derive_parts.c */
 
     /* while it walks */
     struct plan_role *producer, *consumer; /* producer: NULL where the consumers fill */

@@ -172,7 +172,7 @@ int pipeline_accumulator(struct pipeline *x, int op, const char *name)
             if ((other->kind != PROGRAM_PARAM && other->kind != PROGRAM_RESULT) || other->loop != loop ||
                 other->which != which)
                 continue;
-            bool parts = other->kind == PROGRAM_RESULT && x->program->op[loop].parts;
+            bool parts = other->kind == PROGRAM_RESULT && x->program->op[loop].parts && !x->program->op[loop].by_last;
             status = parts ? pipeline_part_place(x, k, name) : derive_home(&x->d, x->d.work.op[k].leaf, place);
             result = other->kind == PROGRAM_RESULT ? x->d.work.op[k].leaf : result;
         }
@@ -481,6 +481,7 @@ static int memory_and_roles(struct pipeline *x)
     status = status ? status : pipeline_part_ring(x);
     if (!status && x->stored)
         status = results(x);
+    status = status ? status : pipeline_part_meeting(x);
     if (!status && x->columns &&
         (!family_add_shared(p, "rows", rows_bytes(x), 16, 4 * x->d.consumers) ||
          family_add_value(p, "store_columns", x->columns)))
@@ -686,6 +687,7 @@ static int decide(struct pipeline *x)
     const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
     status = pipeline_loops(x);
     status = status ? status : pipeline_items(x, !persistent->set || persistent->integer);
+    status = status ? status : pipeline_part_memory(x);
     status = status ? status : memory_and_roles(x);
     status = status ? status : pipeline_elements(x);
     status = status ? status : registers(x);

@@ -19,7 +19,7 @@ struct how {
     int direction;    /* of the main loop's turns: 0 left out, 1 up, 2 down */
     bool dynamic, in_turn; /* in_turn: consumers take items in turn */
     bool swapped;         /* the second operand takes the instruction's rows */
-    int split;            /* of a product's loop; 0: left out */
+    int split;            /* of a product's loop; 0: left out; of that many blocks of no cluster below 0 */
     int m, n, k, tile;    /* its own tile, as struct dots has the first kernel's; of others once these are known */
     int warps_m, warps_n; /* 0: left out */
 };
