@@ -666,7 +666,9 @@ static int decide(struct pipeline *x)
     int status = derive_open(&x->d, x->l);
     if (status)
         return status;
+    const struct spec_value *poll = pipeline_field(x, "pipeline.poll");
     x->d.warps_n = 1;
+    x->d.lane = poll->set && strcmp(poll->text, "lane") == 0;
     status = choose_consumers(x);
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)

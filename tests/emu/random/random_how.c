@@ -186,6 +186,7 @@ void random_dots_how(struct dots *d, int number)
                   (random_allowed(g, "items.in.turn") && random_aside(g, "in turn", number, 3) == 0));
     if (h->in_turn)
         random_feature(g, "items.in.turn");
+    h->lane = !h->sm_80 && random_aside(g, "poll", number, 3) == 0;
     g->at = -1;
 }
 
@@ -225,6 +226,8 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "warps_m = %d, warps_n = %d, ", h->warps_m, h->warps_n);
     if (h->in_turn || (number && d->how[0].in_turn))
         random_write(g, "mode = \"%s\", ", h->in_turn ? "items" : "cooperative");
+    if (!h->sm_80 && (h->lane || (number && d->how[0].lane)))
+        random_write(g, "poll = \"%s\", ", h->lane ? "lane" : "warp");
     random_write(g, "consumers = %d%s%s },\n", h->consumers, h->swapped ? ", swap = true" : "",
                  h->passing                    ? ", turns = true"
                  : number && d->how[0].passing ? ", turns = false"
