@@ -2,8 +2,8 @@
  *
  * A file is a list of rows, or an object with the member "rows". A row is one back end on one problem in one mode, its
  * times in milliseconds; results_keys.def says what each must have. Ratios are made here, within one run alone: the
- * best peer's latency divided by the row's, of the same kernel, GPU, problem and mode. Where the run has no peer of that
- * kernel, what the row came with stays: its process may have compared it with another kernel's peer. */
+ * best peer's latency divided by the row's, of the same kernel, GPU, problem and mode. Where the run has no peer of
+ * that kernel, what the row came with stays: its process may have compared it with another kernel's peer. */
 #ifndef TW_GEN_RESULTS_RESULTS_H
 #define TW_GEN_RESULTS_RESULTS_H
 
