@@ -56,6 +56,11 @@ ${banner}
 //@         end
 //@     end
 //@ end
+//@ if profile() > 0 then
+//@ include "blocks/profile.cuh" roles = plan.role, room = profile()
+
+//@ end
+//@ local each = launch.block // plan.role[1].instances
 extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __grid_constant__ arguments args)
 {
 //@ for n, l in ipairs(plan.layout) do
@@ -95,6 +100,10 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@     end
 //@ end
 
+//@ if profile() > 0 then
+    u32 stamps = profile_begin(profile_clock(), threadIdx.x / ${each}, threadIdx.x % ${each} == 0);
+
+//@ end
 //@ local open = {}
 //@ for n, s in ipairs(steps) do
 //@     if s.op == "loop" and s.call == "items" then
@@ -161,5 +170,12 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@             layout = plan.layout[s.layout + 1], offset = shared
 
 //@     end
+//@     if profile() > 0 and s.op ~= "end" and (s.op ~= "loop" or s.call == "items") then
+    profile_mark(stamps, ${n});
+
+//@     end
+//@ end
+//@ if profile() > 0 then
+    profile_end(stamps);
 //@ end
 }

@@ -104,6 +104,10 @@ ${banner}
 //@ include "blocks/add.cuh"
 //@ end
 
+//@ if has(plan, "parts") then
+//@ include "blocks/parts_last.cuh" model = plan, threads = launch.block, first = 0, barrier = 0
+
+//@ end
 //@ for _, t in ipairs(plan.tensor) do
 //@     local reads = has(read, t.name) and fragment_reads(t.name) or {}
 //@     if has(reads, "elements") and reads.elements then
@@ -116,11 +120,19 @@ ${banner}
 //@     end
 //@ end
 
+//@ if profile() > 0 then
+//@ include "blocks/profile.cuh" roles = plan.role, room = profile()
+
+//@ end
 //@ local blocks = plan.mma[1].blocks_m
 //@ local rows, columns = 16 * blocks, plan.mma[1].blocks_n * 8
 extern "C" __global__ void __launch_bounds__(${launch.block}, ${launch.min_blocks})
 ${entry}(const __grid_constant__ arguments args)
 {
+//@ local each = launch.block // block.instances
+//@ if profile() > 0 then
+    const u64 profile_began = profile_clock();
+//@ end
     const u32 warp = threadIdx.x / 32, warp_m = warp % ${pipeline.warps_m};
     [[maybe_unused]] const int first_row = (int)warp_m * ${rows} + threadIdx.x % 32 / 4;
 //@ if pipeline.warps_n > 1 then
@@ -142,5 +154,11 @@ ${entry}(const __grid_constant__ arguments args)
 //@     local last = r.stages - 1
     u32 ${r.name}_fill = 0, ${r.name}_stage = ${last};
 //@ end
+//@ if profile() > 0 then
+    u32 stamps = profile_begin(profile_began, threadIdx.x / ${each}, threadIdx.x % ${each} == 0);
+//@ end
     //@ include "blocks/steps.cuh" model = plan, role = block, next_item = next_item, blocks = blocks, one_of = false
+//@ if profile() > 0 then
+    profile_end(stamps);
+//@ end
 }

@@ -6,9 +6,11 @@
 //@ param launch.block int
 //@ local item, place, ring = plan.item, plan.place, plan.ring
 //@ local outputs, read, dtypes, staged, clustered = {}, {}, {}, nil, plan.launch.cluster[1] > 1
+//@ local parts = nil -- the ring of sums of which each block of a cluster has a part
 //@ local gathers, by_row = false, false -- rows by number come by all threads of the producer
 //@ for _, r in ipairs(ring) do
 //@     if r.filler == "threads" then staged = r end
+//@     if r.filler == "peers" then parts = r end
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
 //@         if r.filler ~= "bulk" and r.filler ~= "arrive" then outputs[#outputs + 1] = t end
@@ -63,6 +65,11 @@ ${banner}
 
 //@     end
 //@ end
+//@ if has(plan, "parts") and has(plan.parts, "record") then
+//@ include "blocks/parts_last.cuh" model = plan, threads = launch.block - 128, first = 128,
+//@     barrier = plan.barrier.parts_barrier.id
+
+//@ end
 //@ if staged then
 //@ include "blocks/store_tile.cuh" ring = staged, outputs = outputs, roles = plan.role,
 //@     barrier = plan.barrier.d_barrier, offset = plan.shared[staged.name].offset,
@@ -70,8 +77,16 @@ ${banner}
 //@     limited = has(plan, "limited") and plan.limited or {}
 //@ end
 
+//@ if profile() > 0 then
+
+//@ include "blocks/profile.cuh" roles = plan.role, room = profile()
+//@ end
+
 extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)
 {
+//@ if profile() > 0 then
+    const u64 profile_began = profile_clock();
+//@ end
     const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
     if (threadIdx.x == 0) {
 //@ for _, m in ipairs(plan.map) do
@@ -84,6 +99,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ end
 //@ if has(plan, "item_ring") then
         ${plan.item_ring}_init();
+//@ end
+//@ if parts then
+        ${parts.name}_init();
 //@ end
         barrier_init_fence();
     }
@@ -122,8 +140,14 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
             ${r.name}_position ${r.name}_fill = {0, 0};
 //@     end
 //@ end
+//@ if profile() > 0 then
+            u32 stamps = profile_begin(profile_began, 0, threadIdx.x == 0);
+//@ end
             //@ include "blocks/steps.cuh" model = plan, role = plan.role.producer, next_item = next_item, blocks = 1,
                 //@     one_of = gathers
+//@ if profile() > 0 then
+            profile_end(stamps);
+//@ end
 //@ if plan.launch.programmatic and gathers then
             if (threadIdx.x == 0)
                 dependency_trigger();
@@ -140,7 +164,13 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ end
 //@ local blocks = plan.mma[1].blocks_m
 //@ local rows = 64 * blocks
+//@ local in_turn = false
+//@ for _, s in ipairs(plan.role.consumer.step) do in_turn = in_turn or s.op == "loop" and has(s, "share") end
+//@ if in_turn then
+        [[maybe_unused]] const int first_row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+//@ else
         [[maybe_unused]] const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+//@ end
 //@ if fragment_foretold() then
         const int first_column = unforetold(threadIdx.x % 4 * 2);
 //@ else
@@ -165,10 +195,20 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         u32 ${r.name}_stage = 0;
 //@     end
 //@ end
+//@ if parts then
+        ${parts.name}_position ${parts.name}_fill = {0, 0}, ${parts.name}_next = {0, 0}, ${parts.name}_oldest = {0, 0};
+        u32 ${parts.name}_stage = 0;
+//@ end
 //@ if staged then
         u32 buffer = 0;
 //@ end
+//@ if profile() > 0 then
+        u32 stamps = profile_begin(profile_began, 1 + consumer, threadIdx.x % 128 == 0);
+//@ end
         //@ include "blocks/steps.cuh" model = plan, role = plan.role.consumer, next_item = next_item, blocks = blocks,
         //@     one_of = false
+//@ if profile() > 0 then
+        profile_end(stamps);
+//@ end
     }
 }

@@ -126,12 +126,21 @@ for action in path list verify gc; do
 done
 tilewright bench --host --json
 told 3 "bench --json without a GPU"
+golden=tests/golden/results
+tilewright results merge $golden/h200.json $golden/h200.json -o "$work/merged.json" --json
+told 0 "results merge --json: notes of rows measured twice"
+tilewright results table $golden/h200.json --json
+told 0 "results table --json"
+tilewright results plot $golden/h200.json -o "$work/plots" --json
+told 0 "results plot --json"
+tilewright results table tests/tap.sh --json
+told 1 "results --json: no JSON"
 tilewright doctor --json
 described && [ ! -s "$work/err" ]
 ok $? "doctor --json: status $status" "$work/wrong"
 
 # Wrong usage is told so too, wherever --json stands.
-for arguments in "cache --json" "cache list --max-age 1 --json" "cache --json --none" "doctor --json here" "emu --json" \
+for arguments in "results table --json" "results merge --json $work/x" "cache --json" "cache list --max-age 1 --json" "cache --json --none" "doctor --json here" "emu --json" \
     "emu --gird 1 --json x.cu" "check --json" "run $good --json --device none --seed x" "tensormap explain --none --json" \
     "tensormap decode --json" "tensormap explain --json --cc x"; do
     # shellcheck disable=SC2086

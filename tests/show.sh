@@ -7,6 +7,8 @@ program=${1:-build/tilewright}
 golden=tests/golden/show
 work=$(mktemp -d "${TMPDIR:-/tmp}/tw_show_XXXXXX") || exit 3
 trap 'rm -rf "$work"' EXIT
+. tests/svg.sh
+well_formed_svg() { well_formed "$1" >"$work/diff"; }
 count=0 failed=0
 
 ok() { # status name
@@ -30,22 +32,6 @@ show() {
 same() {
     [ -z "${BLESS:-}" ] || cp "$1" "$golden/$2"
     diff "$golden/$2" "$1" >"$work/diff" 2>&1
-}
-# well_formed FILE: one root, every tag closed in order, text and attributes escaped
-well_formed() {
-    tr '\n' ' ' <"$1" | sed 's/</\n</g' | awk '
-        function bad(why) { print why ": " $0; fault = 1; exit }
-        NR == 1 { if ($0 != "") bad("text before the root"); next }
-        /^<\?xml [^<>]*\?> *$/ { if (NR != 2) bad("declaration"); next }
-        !/^<[^<>]*>[^<>]*$/ { bad("brackets") }
-        /&/ && !/&(amp|lt|gt|quot);/ { bad("ampersand") }
-        { text = $0; sub(/^<[^<>]*>/, "", text); tag = substr($0, 2, length($0) - length(text) - 2) }
-        tag ~ /^\// { if (depth == 0 || open[depth] != substr(tag, 2)) bad("closes"); depth--; next }
-        { name = tag; sub(/[ \/].*/, "", name); rest = tag; sub(/^[a-z]+/, "", rest); sub(/ *\/$/, "", rest)
-          gsub(/ +[A-Za-z0-9:-]+="[^"<>]*"/, "", rest); if (rest !~ /^ *$/) bad("attributes") }
-        tag !~ /\/$/ { if (depth == 0 && roots++) bad("a second root"); open[++depth] = name }
-        END { if (!fault && (depth != 0 || roots != 1)) { print "open at the end"; fault = 1 } exit fault }
-    ' >"$work/diff"
 }
 
 # ---- swizzle
@@ -85,12 +71,12 @@ for element in 0,0 1,8 2,17 5,63 7,32 9,3 63,56; do
 done
 ok $lost "elements lie where the PTX ISA has them"
 show swizzle specs/gemm.lua --kernel gemm_bf16 --tensor A --svg "$work/a.svg"
-[ "$status" -eq 0 ] && well_formed "$work/a.svg" && same "$work/a.svg" swizzle_A.svg
+[ "$status" -eq 0 ] && well_formed_svg "$work/a.svg" && same "$work/a.svg" swizzle_A.svg
 ok $? "swizzle of a tensor as SVG"
 for damage in 's,</text>,,' 's,</title></rect>,</rect></title>,' 's,fill="#ffffff",fill=#ffffff,' \
     's,</svg>,,' 's,>row 0<,>row & 0<,'; do
     sed "$damage" "$work/a.svg" >"$work/damaged.svg"
-    ! well_formed "$work/damaged.svg"
+    ! well_formed_svg "$work/damaged.svg"
     ok $? "what is not well-formed is found: $damage"
 done
 
@@ -100,7 +86,7 @@ for arch in sm_90a sm_80; do
     show smem specs/gemm.lua --kernel gemm_bf16 --arch $arch --variant 0 --svg "$work/smem.svg"
     [ "$status" -eq 0 ] && same "$work/out" "smem_$arch.txt"
     ok $? "smem on $arch"
-    well_formed "$work/smem.svg" && same "$work/smem.svg" "smem_$arch.svg"
+    well_formed_svg "$work/smem.svg" && same "$work/smem.svg" "smem_$arch.svg"
     ok $? "smem on $arch as SVG"
 done
 show smem specs/gemm.lua
@@ -158,7 +144,7 @@ else
         show timeline specs/gemm.lua --kernel gemm_bf16 --arch $arch --set $size --svg "$work/t.svg" \
             --json "$work/t.json"
         ok "$status" "timeline on $arch"
-        well_formed "$work/t.svg"
+        well_formed_svg "$work/t.svg"
         ok $? "timeline on $arch as SVG: well-formed"
         [ "$(awk '{ if (length($0) > 100) n++ } END { print n + 0 }' "$work/out")" = 0 ]
         ok $? "timeline on $arch: 100 columns"
@@ -216,7 +202,7 @@ else
         equal "$reads" 8 "$mode: each stage is read once a filling"
     done
     show timeline specs/rms_norm.lua --svg "$work/t.svg"
-    [ "$status" -eq 0 ] && well_formed "$work/t.svg" && grep -q '^consumer 6' "$work/out" &&
+    [ "$status" -eq 0 ] && well_formed_svg "$work/t.svg" && grep -q '^consumer 6' "$work/out" &&
         grep -q '^x\[1\]' "$work/out"
     ok $? "a kernel with its own template"
 fi

@@ -62,6 +62,8 @@ struct arch {
     int max_cluster;            /* blocks of a cluster that need no opt-in; 1: no clusters */
     int parameter_limit;        /* bytes of kernel parameters */
     int named_barriers;         /* hardware barriers of a block, number 0 included */
+    int tensor_flops;           /* of a multiprocessor's tensor cores in a clock: dense, 16-bit operands, as rated;
+                                   other operands by their bytes */
     const struct arch_mma *mma; /* ends with kind == NULL */
 };
 

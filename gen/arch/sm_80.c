@@ -16,5 +16,6 @@ const struct arch arch_sm_80 = {
     ARCH_LIMITS(sm_80),
     .cp_async = true,
     .ldmatrix = true,
+    .tensor_flops = 2048,
     .mma = mma,
 };

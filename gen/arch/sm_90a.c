@@ -34,5 +34,6 @@ const struct arch arch_sm_90a = {
     .stmatrix = true,
     .pdl = true,
     .fp8 = true,
+    .tensor_flops = 4096,
     .mma = mma,
 };

@@ -198,6 +198,7 @@ static int emit_options_of(struct compile *c, const struct spec_kernel *kernel, 
     /* The author of a template is told its lines; everybody else, and who looks at a debug build, those of the text. */
     *options = (struct emit_options){.line_directives = path && c->debug_ms == 0,
                                      .debug_ms = c->debug_ms,
+                                     .profile = c->profile,
                                      .generator_version = TW_GENERATOR,
                                      .shelf = c->shelf};
     *folder = NULL;
@@ -609,7 +610,7 @@ static void compile_one(void *context, int64_t i)
         .options = line_info,
         .option_count = unit->line_info ? 1 : 0,
         .allow = all,
-        .allow_count = unit->plan.allow_spills || stage->compile->debug_ms ? 1 : 0,
+        .allow_count = unit->plan.allow_spills || stage->compile->debug_ms || stage->compile->profile ? 1 : 0,
         .outputs = unit->outputs ? unit->outputs : TW_OUTPUT_CUBIN,
         .generator = TW_GENERATOR,
     };
@@ -690,7 +691,7 @@ static int judge(struct compile *c, struct compile_unit *unit, enum compile_with
         diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "REGISTERS",
                     "%s for %s takes %u registers a thread, %d are allowed; write a smaller tile", p->entry, arch,
                     info->registers, p->register_limit);
-    if (p->allow_spills || c->debug_ms)
+    if (p->allow_spills || c->debug_ms || c->profile)
         return c->diags.errors > errors;
     if (info->spill_instructions)
         diag_report(&c->diags, DIAG_ERROR, p->loc, p->kernel, NULL, "SPILLS",

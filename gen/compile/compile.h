@@ -83,6 +83,8 @@ struct compile {
     struct plan_proofs *proofs;               /* of its Plans; NULL: none are kept */
     int debug_ms;                             /* how long a wait of a debug build may last; 0: no debug build. Set
                                                  between compile_open and compile_units */
+    int profile;                              /* stamps that an instance of a role has room for; 0: no profile build.
+                                                 Set then, too */
     double started;                           /* clock at compile_open */
     const char *source_folder;                /* of the spec */
     char *folder;                             /* its memory */

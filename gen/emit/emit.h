@@ -64,7 +64,7 @@
  *
  * HELPERS (helpers.c holds the table; `emit_helpers` lists them with a line of doc)
  *     hex(n) log2(n) ceil_div(a, b) align_up(a, b) bytes(dtype) swizzle(name) ctype(dtype) is_real(dtype) upper(s)
- *     csv(list) has(table, name) banner() functions() debug_ms()
+ *     csv(list) has(table, name) banner() functions() debug_ms() profile()
  *     deeper() shallower()   lines from here on are indented by four blanks more, or less; called in Lua lines
  */
 #ifndef TW_GEN_EMIT_EMIT_H
@@ -108,6 +108,7 @@ struct emit_options {
     const struct emit_helper *helper;
     int helper_count;
     int debug_ms;              /* how long a wait of a debug build may last; 0: no debug build */
+    int profile;               /* stamps that an instance of a role has room for; 0: no profile build */
     int64_t instruction_limit; /* of all Lua lines of one expansion; 0: 10 million, of the program's own
                                   templates none */
     struct memory memory;      /* everything but diagnostics and the shelf is allocated by it */

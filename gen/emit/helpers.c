@@ -188,6 +188,8 @@ static int banner(lua_State *L)
         text_format(&t, ", arch %s", arch);
     if (e->options->debug_ms)
         text_format(&t, ", debug build: waits end after %d ms", e->options->debug_ms);
+    if (e->options->profile)
+        text_format(&t, ", profile build: %d stamps", e->options->profile);
     text_string(&t, "\n");
     size_t line = t.length;
     lua_settop(L, 1);
@@ -235,6 +237,13 @@ static int debug_ms(lua_State *L)
 {
     const struct engine *e = emit_helper_context(L);
     lua_pushinteger(L, e->options->debug_ms);
+    return 1;
+}
+
+static int profile(lua_State *L)
+{
+    const struct engine *e = emit_helper_context(L);
+    lua_pushinteger(L, e->options->profile);
     return 1;
 }
 
@@ -325,6 +334,8 @@ const struct emit_helper_doc emit_helpers[] = {
     {"functions", "", "the fused functions of one real: name, call, cuda and doc, as expr_functions.def has them",
      functions},
     {"debug_ms", "", "milliseconds that a wait of a debug build may last; 0 in other builds", debug_ms},
+    {"profile", "", "stamps of the clock that an instance of a role has room for in a profile build; 0 in other builds",
+     profile},
     {"deeper", "", "lines from here on stand four blanks further right", deeper},
     {"shallower", "", "lines from here on stand four blanks further left", shallower},
     {NULL, NULL, NULL, NULL},

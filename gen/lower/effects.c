@@ -261,6 +261,20 @@ static void check_entries(const struct unread *u)
         if (k->direction[i].down)
             check_general(u, &(struct said){FIELD_DIRECTION, i, k->direction[i].loc, "direction", name});
     }
+    for (int i = 0; i < k->cache_count; i++) {
+        snprintf(name, sizeof name, "cache.%.100s", k->tensor[k->cache[i].tensor].name);
+        check_general(u, &(struct said){FIELD_CACHE, i, k->cache[i].loc, "cache", name});
+    }
+}
+
+static void check_splits(const struct unread *u)
+{
+    char name[128];
+    for (int i = 0; i < u->kernel->split_count; i++) {
+        snprintf(name, sizeof name, "split.%.100s", u->kernel->split[i].name);
+        if (u->kernel->split[i].parts > 1)
+            check_general(u, &(struct said){FIELD_SPLIT, i, u->kernel->split[i].loc, "split", name});
+    }
 }
 
 int family_check_unread(const struct spec *spec, const struct spec_kernel *kernel, struct family_reads *on, int count,
@@ -273,5 +287,6 @@ int family_check_unread(const struct spec *spec, const struct spec_kernel *kerne
     check_rows(&u);
     check_axes(&u);
     check_entries(&u);
+    check_splits(&u);
     return diags->out_of_memory ? 3 : diags->errors > before;
 }

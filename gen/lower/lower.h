@@ -22,6 +22,7 @@ struct program_lowering {
     const struct arch *arch;
     struct spec_fields fields; /* the kernel's own, with the architecture's over them */
     int variant;
+    bool swapped; /* kernel->program is the kernel's with rows and columns of its tiles swapped */
     struct plan *plan;
     struct diag_set *diags;
 };
@@ -58,6 +59,11 @@ void program_field_idle(const struct program_lowering *, enum spec_field field);
  * NULL: nothing is said. */
 const struct spec_via *program_via(const struct spec_kernel *, const struct program_op *);
 void program_comes(const struct program_lowering *, const struct program_op *, const char *word);
+
+/* The kernel's program as one of the blocks has it that share a loop's turns, where the kernel asks for that and the
+ * architecture has clusters: in the Plan's memory, over `graph`, which is empty before and the caller's to free. The
+ * kernel gets an axis more. 0, 1, 3. */
+int program_split(const struct program_lowering *, struct spec_kernel *own, struct expr_graph *graph);
 
 /* True where the program holds an operation of that kind. */
 bool program_holds(const struct program *, enum program_kind kind);

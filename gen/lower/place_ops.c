@@ -69,7 +69,7 @@ bool place_ends(const struct plan *p, const struct plan_step *s, int *from, int 
         return false;
     switch (s->op) {
     case PLAN_FILL:
-        *from = PLACE_END_GLOBAL, *to = PLACE_END_STAGE;
+        *from = kind_of(p, s->place, PLACE_END_GLOBAL), *to = PLACE_END_STAGE;
         return true;
     case PLAN_READ:
         *from = PLACE_END_STAGE, *to = s->place ? place : PLACE_END_MULTIPLY;

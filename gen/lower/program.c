@@ -153,26 +153,32 @@ static int add_divisors(struct plan *plan)
     return 0;
 }
 
+static int lower(const struct program_lowering *l)
+{
+    struct plan *plan = l->plan;
+    int status = family_copy_spec(l->spec, l->kernel, plan);
+    if (status)
+        return status;
+    plan->arch = l->arch->name;
+    plan->family = l->kernel->family ? plan_text(plan, "%s", l->kernel->family) : "program";
+    status = reason_tiles(l);
+    if (status)
+        return status;
+    status = program_lowerer_of(l->kernel, l->arch)->lower(l);
+    status = status ? status : check_places(l);
+    if (!status)
+        plan->flops = program_flops(l->kernel->program, plan);
+    return status ? status : add_divisors(plan);
+}
+
 static int resolve(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch, int variant,
                    struct plan *plan, struct diag_set *diags)
 {
-    const struct spec_kernel own = kernel_on(kernel, arch);
+    struct spec_kernel own = kernel_on(kernel, arch);
     struct program_lowering l = {
         .spec = spec, .kernel = &own, .arch = arch, .variant = variant, .plan = plan, .diags = diags};
     spec_merge(kernel, arch->name, &l.fields);
-    int status = family_copy_spec(spec, kernel, plan);
-    if (status)
-        return status;
-    plan->arch = arch->name;
-    plan->family = kernel->family ? plan_text(plan, "%s", kernel->family) : "program";
-    status = reason_tiles(&l);
-    if (status)
-        return status;
-    status = program_lowerer_of(kernel, arch)->lower(&l);
-    status = status ? status : check_places(&l);
-    if (!status)
-        plan->flops = program_flops(own.program, plan);
-    return status ? status : add_divisors(plan);
+    return lower(&l);
 }
 
 const struct family family_program = {

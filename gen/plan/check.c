@@ -245,7 +245,9 @@ static void check_ring_memory(const struct check *c, const struct plan_ring *rin
                   t->tile_bytes, t->tile_bytes * m->count);
     }
     const int barriers[2] = {ring->full_shared, ring->empty_shared};
-    for (int i = 0; i < 2 && (ring->filler == PLAN_FILL_BULK || ring->filler == PLAN_FILL_ARRIVE); i++) {
+    const bool barred =
+        ring->filler == PLAN_FILL_BULK || ring->filler == PLAN_FILL_ARRIVE || ring->filler == PLAN_FILL_PEERS;
+    for (int i = 0; i < 2 && barred; i++) {
         if (barriers[i] < 0 || barriers[i] >= p->shared_count) {
             fault(c, ring->name, "SMEM-SIZE", "the ring's %s barriers have no shared memory; give them 8 bytes a stage",
                   i ? "empty" : "full");
@@ -575,6 +577,8 @@ int plan_check(const struct plan *p, struct diag_set *diags)
         if (ring->filler == PLAN_FILL_ARRIVE && !c.arch->tma)
             fault(&c, ring->name, "ARCH", "%s has no mbarriers that waits can sleep on; fill the ring by cp.async",
                   c.arch->name);
+        if (ring->filler == PLAN_FILL_PEERS && !c.arch->clusters)
+            fault(&c, ring->name, "ARCH", "%s has no clusters, whose blocks could fill the ring", c.arch->name);
         if (ring->filler == PLAN_FILL_CP_ASYNC && !c.arch->cp_async)
             fault(&c, ring->name, "ARCH", "%s has no cp.async", c.arch->name);
         if (ring->tensor_count < 0 || ring->tensor_count > (int)(sizeof ring->tensor / sizeof *ring->tensor)) {

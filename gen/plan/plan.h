@@ -65,6 +65,7 @@ struct plan_tensor {
     int tile_bytes;          /* of the whole tile in shared memory */
     int align;               /* bytes that address, rows and (with `whole_rows`) the inner extent divide by */
     bool whole_rows;         /* stores of whole 16-byte chunks: the inner extent counts too */
+    const char *cache;       /* "evict_first": what becomes of it in the L2 where bulk copies bring it; NULL: as ever */
     int map;                 /* index into plan.map, -1: none. Other maps of the tensor are of parts of its box */
 };
 
@@ -108,19 +109,28 @@ struct plan_shared {
     int count; /* stages or buffers in it; each bytes / count */
 };
 
-enum plan_filler { PLAN_FILL_BULK, PLAN_FILL_CP_ASYNC, PLAN_FILL_THREADS, PLAN_FILL_ARRIVE, PLAN_FILL_COUNT };
+enum plan_filler {
+    PLAN_FILL_BULK,
+    PLAN_FILL_CP_ASYNC,
+    PLAN_FILL_THREADS,
+    PLAN_FILL_ARRIVE,
+    PLAN_FILL_PEERS,
+    PLAN_FILL_COUNT
+};
 
 /* Stages that one side fills and another drains.
  * BULK: a full and an empty mbarrier a stage. full completes after full_arrivals arrivals and tx_bytes bytes; empty
  * after empty_arrivals arrivals. CP_ASYNC: commit groups and block barriers. THREADS: buffers that threads write and
  * bulk stores read. ARRIVE: as BULK, but threads of a role write the stage and arrive on full; tx_bytes is 0. A ring
- * without tensors passes values on: a WRITE is of all of them, a READ likewise. */
+ * without tensors passes values on: a WRITE is of all of them, a READ likewise. PEERS: as BULK, but what comes is sent
+ * by the threads of the other blocks that share the ring, each block its FILL to all of them; a RELEASE tells them. */
 struct plan_ring {
     const char *name;
     int stages;
     enum plan_filler filler;
     int tensor[8], tensor_count;
     int full_arrivals, tx_bytes, empty_arrivals;
+    int peers;                     /* PEERS: blocks of the cluster that share it */
     int full_shared, empty_shared; /* index into plan.shared, -1: none */
 };
 
@@ -212,6 +222,7 @@ struct plan {
     int value_count;
     struct plan_launch launch;
     int64_t workspace_bytes; /* of device memory, zero before and behind each launch; one at a time uses it */
+    int workspace;           /* plan_some(node of graph): so many more, where sizes decide; 0: none */
 
     struct expr_graph fused; /* of the steps' arithmetic; its tensor numbers are plan.tensor's */
     int *divisor; /* nodes of graph, over sizes alone, by which functions divide: a launch refuses sizes that make one 0

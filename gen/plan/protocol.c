@@ -59,13 +59,15 @@ enum plan_op protocol_fill_op(const struct plan *p, int ring)
 
 bool protocol_has_mbarriers(const struct plan *p, int ring)
 {
-    return p->ring[ring].filler == PLAN_FILL_BULK || p->ring[ring].filler == PLAN_FILL_ARRIVE;
+    return p->ring[ring].filler == PLAN_FILL_BULK || p->ring[ring].filler == PLAN_FILL_ARRIVE ||
+           p->ring[ring].filler == PLAN_FILL_PEERS;
 }
 
 int protocol_slot(const struct plan *p, const struct plan_step *step)
 {
     const struct plan_ring *ring = &p->ring[step->ring];
-    if (ring->tensor_count == 0 && ring->filler == PLAN_FILL_ARRIVE && step->tensor < 0)
+    if (ring->tensor_count == 0 && (ring->filler == PLAN_FILL_ARRIVE || ring->filler == PLAN_FILL_PEERS) &&
+        step->tensor < 0)
         return 0; /* what it passes on is one thing */
     for (int i = 0; i < ring->tensor_count; i++)
         if (ring->tensor[i] == step->tensor)
@@ -113,7 +115,7 @@ int protocol_lanes(const struct plan *p, int role)
         return 1;
     for (int i = 0; i < r->step_count; i++) {
         const struct plan_step *s = &r->step[i];
-        bool copies = s->op == PLAN_FILL && p->ring[s->ring].filler == PLAN_FILL_CP_ASYNC;
+        bool copies = s->op == PLAN_FILL && p->ring[s->ring].filler != PLAN_FILL_BULK;
         bool reads = s->op == PLAN_READ &&
                      (p->ring[s->ring].filler == PLAN_FILL_CP_ASYNC || (wide && !protocol_reads_as_one(r, s->ring)));
         bool shares = s->op == PLAN_WRITE || s->op == PLAN_STORE || s->op == PLAN_SCRATCH_WRITE;
@@ -226,6 +228,13 @@ struct protocol_cluster protocol_cluster(const struct plan *p)
             stride *= size;
         }
     }
+    for (int g = 0; g < p->ring_count; g++) {
+        const int peers = p->ring[g].filler == PLAN_FILL_PEERS ? p->ring[g].peers : 1;
+        if (peers <= 1 || stride * peers > all)
+            continue;
+        c.blocks = all < PROTOCOL_MAX_BLOCKS ? all : PROTOCOL_MAX_BLOCKS;
+        c.peers = stride;
+    }
     return c;
 }
 
@@ -244,6 +253,13 @@ unsigned protocol_sharing(const struct protocol_cluster *c, int tensor, int bloc
 unsigned protocol_neighbours(const struct plan *p, const struct protocol_cluster *c, int ring, int block)
 {
     unsigned set = 1u << block;
+    if (p->ring[ring].filler == PLAN_FILL_PEERS) {
+        const int peers = p->ring[ring].peers, own = c->peers ? block / c->peers % peers : 0;
+        set = 0;
+        for (int i = 0; i < peers && c->peers; i++)
+            set |= i == own ? 0 : 1u << (block + (i - own) * c->peers);
+        return set;
+    }
     for (int i = 0; i < p->ring[ring].tensor_count; i++)
         set |= protocol_sharing(c, p->ring[ring].tensor[i], block);
     return set;
@@ -256,18 +272,19 @@ enum {
     BULK = 1 << PLAN_FILL_BULK,
     COPIED = 1 << PLAN_FILL_CP_ASYNC,
     BUFFERS = 1 << PLAN_FILL_THREADS,
-    ARRIVED = 1 << PLAN_FILL_ARRIVE
+    ARRIVED = 1 << PLAN_FILL_ARRIVE,
+    SENT = 1 << PLAN_FILL_PEERS
 };
 static const unsigned char fillers[PLAN_OP_COUNT] = {
-    [PLAN_WAIT_EMPTY] = BULK | ARRIVED,
-    [PLAN_EXPECT] = BULK,
-    [PLAN_FILL] = BULK | COPIED,
-    [PLAN_WAIT_FULL] = BULK | ARRIVED,
+    [PLAN_WAIT_EMPTY] = BULK | ARRIVED | SENT,
+    [PLAN_EXPECT] = BULK | SENT,
+    [PLAN_FILL] = BULK | COPIED | SENT,
+    [PLAN_WAIT_FULL] = BULK | ARRIVED | SENT,
     [PLAN_TAKE] = COPIED,
     [PLAN_SKIP] = BULK | ARRIVED,
-    [PLAN_READ] = BULK | COPIED | ARRIVED,
-    [PLAN_RELEASE] = BULK | ARRIVED,
-    [PLAN_DRAIN] = BULK,
+    [PLAN_READ] = BULK | COPIED | ARRIVED | SENT,
+    [PLAN_RELEASE] = BULK | ARRIVED | SENT,
+    [PLAN_DRAIN] = BULK | SENT,
     [PLAN_WRITE] = BUFFERS | ARRIVED,
     [PLAN_STORE] = BUFFERS,
     [PLAN_ARRIVE] = ARRIVED,
@@ -412,7 +429,7 @@ static int check_role(const struct plan *p, int role, struct diag_set *diags)
             if (s->count >= p->barrier_count)
                 protocol_fault(p, diags, role, -1, i, "PROTOCOL-ROLES", "barrier %d does not exist; the Plan has %d",
                                s->count, p->barrier_count);
-            else if (s->only && (!p->barrier[s->count].turns || s->only < 0 || s->only > r->instances))
+            else if (s->only && (!p->barrier[s->count].turns || s->only < PLAN_NEXT || s->only > r->instances))
                 protocol_fault(p, diags, role, -1, i, "PROTOCOL-ROLES",
                                "is for instance %d alone, of %d; only a barrier with turns is met by one", s->only - 1,
                                r->instances);

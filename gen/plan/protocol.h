@@ -47,9 +47,10 @@ struct protocol_code {
 int protocol_code(const struct plan *p, struct protocol_code *code);
 void protocol_code_free(struct protocol_code *code);
 
-/* Where an executor is in its program. foreign: depth of the shared loop whose turn is another instance's, 0: none. */
+/* Where an executor is in its program. foreign: depth of the shared loop whose turn is another instance's, 0: none.
+ * next: the instance whose turn follows the last that has begun of a shared loop. */
 struct protocol_flow {
-    int step, depth, foreign;
+    int step, depth, foreign, next;
     struct {
         int begin, turn, end; /* the LOOP or WHEN, its turn and one past its last */
         unsigned key;         /* of the turns of the LOOPs around it */
@@ -161,12 +162,15 @@ bool protocol_buffers_are_private(const struct plan *p, int role, int ring);
 /* Blocks of the cluster that a copy of `tensor` by block 0..blocks-1 reaches, as a bit set; itself included. */
 struct protocol_cluster {
     int blocks;                        /* 1 where nothing is multicast */
+    int peers;                         /* blocks of a ring that threads of other blocks fill are apart so; 0: none is */
     int stride[16], size[16], tensors; /* by tensor: its blocks are apart by stride; tensors beyond 16 are not shared */
 };
 struct protocol_cluster protocol_cluster(const struct plan *p);
 /* The axes that a tensor has, as a bit set: what it is not shared along. */
 unsigned protocol_axes(const struct plan *p, int tensor);
 unsigned protocol_sharing(const struct protocol_cluster *c, int tensor, int block);
+/* Those that arrive on a block's empty barriers of the ring: itself and those that it shares copies with; of a ring of
+ * PEERS the others. */
 unsigned protocol_neighbours(const struct plan *p, const struct protocol_cluster *c, int ring, int block);
 
 /* Explores at numbers of the classes. Returns the number of faults (0 or 1: it stops at the first). The Plan and its

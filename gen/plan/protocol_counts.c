@@ -103,6 +103,48 @@ static void check_full_barrier(const struct plan *p, int ring, struct diag_set *
                        g->tx_bytes, bytes, bytes);
 }
 
+/* The full barrier of a ring that the threads of other blocks fill: each instance announces what comes for it. */
+static void check_sent_barrier(const struct plan *p, int ring, struct diag_set *diags)
+{
+    const struct plan_ring *g = &p->ring[ring];
+    const struct protocol_cluster c = protocol_cluster(p);
+    const int others = __builtin_popcount(protocol_neighbours(p, &c, ring, 0));
+    int arrivals = 0, bytes = 0, role = -1, step = -1;
+    for (int r = 0; r < p->role_count; r++) {
+        const struct plan_role *q = &p->role[r];
+        const int expect = protocol_find(q, PLAN_EXPECT, ring);
+        int fill = protocol_find(q, PLAN_FILL, ring);
+        if (fill >= 0 && expect < 0)
+            protocol_fault(p, diags, r, 0, fill, "PROTOCOL-ARRIVALS",
+                           "fills ring %s without announcing the bytes; write an expect step before it", g->name);
+        if (expect < 0 || fill < 0)
+            continue;
+        role = r;
+        step = expect;
+        arrivals += q->instances;
+        bytes += q->instances * q->step[expect].count;
+        for (int s = expect, e = expect; s < q->step_count; s++) {
+            if (q->step[s].ring != ring || (q->step[s].op != PLAN_EXPECT && q->step[s].op != PLAN_FILL))
+                continue;
+            e = q->step[s].op == PLAN_EXPECT ? s : e;
+            if (q->step[s].op == PLAN_FILL && q->step[s].count * others != q->step[e].count)
+                protocol_fault(p, diags, r, 0, s, "PROTOCOL-BYTES",
+                               "%d blocks bring %d bytes each, but %d are announced; write %d", others,
+                               q->step[s].count, q->step[e].count, q->step[e].count / (others ? others : 1));
+        }
+    }
+    if (role >= 0 && g->full_arrivals != arrivals)
+        protocol_fault(p, diags, role, 0, step, "PROTOCOL-ARRIVALS",
+                       "the full barrier of ring %s completes after %d arrival%s, but %d come%s; "
+                       "write full_arrivals = %d",
+                       g->name, g->full_arrivals, g->full_arrivals == 1 ? "" : "s", arrivals, arrivals == 1 ? "s" : "",
+                       arrivals);
+    if (role >= 0 && g->tx_bytes != bytes)
+        protocol_fault(p, diags, role, 0, step, "PROTOCOL-BYTES",
+                       "ring %s counts %d bytes a stage, but %d are announced; write tx_bytes = %d", g->name,
+                       g->tx_bytes, bytes, bytes);
+}
+
 /* The full barrier of a ring whose stages a role's threads write. */
 static void check_written_barrier(const struct plan *p, int ring, struct diag_set *diags)
 {
@@ -208,6 +250,8 @@ int protocol_check_counts(const struct plan *p, struct diag_set *diags)
             continue;
         if (p->ring[g].filler == PLAN_FILL_BULK)
             check_full_barrier(p, g, diags);
+        else if (p->ring[g].filler == PLAN_FILL_PEERS)
+            check_sent_barrier(p, g, diags);
         else
             check_written_barrier(p, g, diags);
         check_tensors(p, g, diags);

@@ -143,6 +143,8 @@ int protocol_turns(const struct plan *p, const struct protocol_code *code, const
 static void see_whose_turn(const struct plan_role *role, int instance, struct protocol_flow *flow)
 {
     int share = role->step[flow->loop[flow->depth - 1].begin].share;
+    if (share > 1)
+        flow->next = (flow->loop[flow->depth - 1].turn + 1) % share;
     if (share > 1 && (flow->foreign == 0 || flow->foreign == flow->depth))
         flow->foreign = flow->loop[flow->depth - 1].turn % share == instance % share ? 0 : flow->depth;
 }
@@ -166,6 +168,8 @@ void protocol_turn(const struct plan *p, const struct protocol_code *code, const
     }
     int turn = s->op == PLAN_LOOP ? s->less : 0, end = protocol_turns(p, code, trips, role, flow);
     if (turn >= end) {
+        if (s->share > 1)
+            flow->next = turn % s->share;
         flow->step = code->end[role][flow->step] + 1;
         return;
     }

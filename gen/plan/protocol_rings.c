@@ -32,7 +32,7 @@ static bool knows_turns(const struct run *x, struct thread *t, const struct mbar
 {
     if (t->clock[b->component] >= turns)
         return true;
-    if ((side == FULL && x->p->ring[ring].filler == PLAN_FILL_BULK) || b->completed != turns)
+    if ((side == FULL && x->p->ring[ring].filler != PLAN_FILL_ARRIVE) || b->completed != turns)
         return false;
     for (int i = 0; i < x->width; i++)
         if (i != b->component && b->before[i] > t->clock[i])
@@ -219,12 +219,21 @@ void protocol_expect(struct run *x, struct thread *t)
     arrive(x, t, s->ring, t->block, index % stages, FULL, index / stages, 1, s->count);
 }
 
+/* Bytes that t brings to each block by its FILL: of a ring of PEERS each thread sends its part. */
+static int bytes_of(const struct run *x, const struct thread *t)
+{
+    const struct plan_step *s = step_of(t);
+    const int others = x->p->ring[s->ring].filler == PLAN_FILL_PEERS ? s->count / t->lanes : 0;
+    return t->lane > 0 ? others : s->count - others * (t->lanes - 1);
+}
+
 void protocol_fill_bulk(struct run *x, struct thread *t)
 {
     const struct plan_step *s = step_of(t);
     struct progress *r = &t->ring[s->ring];
     int stages = x->p->ring[s->ring].stages, index = r->filled, stage = index % stages, turn = index / stages;
-    unsigned blocks = protocol_sharing(&x->cluster, s->tensor, t->block);
+    const bool sent = x->p->ring[s->ring].filler == PLAN_FILL_PEERS;
+    unsigned blocks = sent ? x->neighbours[s->ring][t->block] : protocol_sharing(&x->cluster, s->tensor, t->block);
     if (r->filling >> protocol_slot(x->p, s) & 1) {
         FAULT(x, t, stage, "PROTOCOL-ORDER", "fills %s a second time in one stage; each tensor once",
               x->p->tensor[s->tensor].name);
@@ -251,7 +260,7 @@ void protocol_fill_bulk(struct run *x, struct thread *t)
             return;
         }
         *content_of(x, s->ring, block, stage) = index;
-        b->bytes -= s->count;
+        b->bytes -= bytes_of(x, t);
         note_sent(t, block, stage);
         join(b->gathered, t->clock, x->width);
         settle(x, t, b, s->ring, stage, FULL);
@@ -392,7 +401,8 @@ void protocol_read_stage(struct run *x, struct thread *t)
     if (ring->filler == PLAN_FILL_CP_ASYNC ? !protocol_copies_are_here(x, t, index)
                                            : ring->filler == PLAN_FILL_ARRIVE && !writes_are_here(x, t, index))
         return;
-    if (ring->filler == PLAN_FILL_BULK && *content_of(x, s->ring, t->block, stage) != index) {
+    if ((ring->filler == PLAN_FILL_BULK || ring->filler == PLAN_FILL_PEERS) &&
+        *content_of(x, s->ring, t->block, stage) != index) {
         FAULT(x, t, stage, "PROTOCOL-OVERWRITE",
               "reads a stage of ring %s into which the next copy may have begun; every reader's release must be waited "
               "for before that copy",
@@ -404,7 +414,7 @@ void protocol_read_stage(struct run *x, struct thread *t)
         u->read_group = -1;
     u->read_index = index;
     u->read_over = NEVER;
-    r->unfenced |= s->count == 0 && ring->filler == PLAN_FILL_BULK; /* other refills are by threads */
+    r->unfenced |= s->count == 0 && (ring->filler == PLAN_FILL_BULK || ring->filler == PLAN_FILL_PEERS);
     if (s->count != 0)
         u->read_group = t->mma_groups;
     else if (u->read_group < 0)

@@ -345,13 +345,12 @@ static bool leaves_to_first(const struct thread *t, const struct plan_step *s)
     static const bool of_executor[PLAN_OP_COUNT] = {
         [PLAN_STORE_WAIT] = true, [PLAN_MMA_COMMIT] = true, [PLAN_MMA_WAIT] = true,
         [PLAN_MMA] = true,        [PLAN_MMA_FENCE] = true,  [PLAN_TOUCH] = true};
-    static const bool of_filler[PLAN_OP_COUNT] = {
-        [PLAN_WAIT_EMPTY] = true, [PLAN_EXPECT] = true, [PLAN_FILL] = true, [PLAN_DRAIN] = true};
+    static const bool of_filler[PLAN_OP_COUNT] = {[PLAN_WAIT_EMPTY] = true, [PLAN_FILL] = true, [PLAN_DRAIN] = true};
     static const bool of_reader[PLAN_OP_COUNT] = {
         [PLAN_WAIT_FULL] = true, [PLAN_READ] = true, [PLAN_RELEASE] = true, [PLAN_SKIP] = true, [PLAN_TAKE] = true};
     if (t->lane == 0)
         return false;
-    if (of_executor[s->op])
+    if (of_executor[s->op] || s->op == PLAN_EXPECT)
         return true;
     if (of_reader[s->op])
         return !t->ring[s->ring].reads;
@@ -374,13 +373,15 @@ bool protocol_is_idle(const struct run *x, const struct thread *t, const struct 
 {
     if (protocol_is_flow(s->op))
         return false;
-    return s->op == PLAN_GLOBAL || s->op == PLAN_SKIP || (s->only && plan_number(s->only) != t->instance) ||
+    return s->op == PLAN_GLOBAL || s->op == PLAN_SKIP || (s->only > 0 && plan_number(s->only) != t->instance) ||
            leaves_to_first(t, s) || (s->op == PLAN_TOUCH && is_threads_own(x, t, s->place));
 }
 
 /* In a turn that another instance takes nothing is done but to skip its stages. */
 static bool is_left_out(const struct thread *t, const struct plan_step *s)
 {
+    if (s->only == PLAN_NEXT && t->flow.next != t->instance)
+        return true;
     return t->flow.foreign != 0 && (s->op != PLAN_SKIP || leaves_to_first(t, s));
 }
 
@@ -401,7 +402,7 @@ static bool on_ring(struct run *x, struct thread *t, const struct plan_step *s, 
         protocol_expect(x, t);
         return true;
     case PLAN_FILL:
-        if (x->p->ring[s->ring].filler == PLAN_FILL_BULK)
+        if (x->p->ring[s->ring].filler != PLAN_FILL_CP_ASYNC)
             protocol_fill_bulk(x, t);
         else
             fill_cp_async(x, t);

@@ -36,6 +36,9 @@ enum plan_reduction { PLAN_NO_REDUCTION, PLAN_SUM, PLAN_MAX, PLAN_MIN, PLAN_REDU
 /* What a matrix instruction adds to: what is in its accumulator; that, but zero in a loop's first turn; zero. */
 enum plan_start { PLAN_FROM_SUM, PLAN_FROM_ZERO_FIRST, PLAN_FROM_ZERO };
 
+/* In `only`: the instance whose turn follows the last that has begun of the loop that shares its turns. */
+enum { PLAN_NEXT = -1 };
+
 struct plan_step {
     enum plan_op op;
     int ring;          /* -1 where the step has none */
@@ -56,7 +59,7 @@ struct plan_step {
     int less;          /* LOOP: trips that are peeled off */
     int most;          /* LOOP: more trips than these are never left for it; 0: not known */
     int share;         /* LOOP: instances that take its turns in turn; 0: each instance takes all */
-    int only;          /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes the step; 0: all */
+    int only;          /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes it, or PLAN_NEXT; 0: all */
 
     /* Roles whose threads hold tiles in a layout. A GLOBAL with a place loads it, one with a node stores that; one
        with both loads what the node, which a store computes, needs of the tensor. */

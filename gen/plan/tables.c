@@ -122,7 +122,11 @@ static void print_head(const struct plan *p, FILE *out)
     fprintf(out, ", %d bytes of shared memory%s", p->launch.shared_bytes,
             p->launch.programmatic ? ", programmatic" : "");
     if (p->workspace_bytes)
-        fprintf(out, ", %" PRId64 " bytes of workspace", p->workspace_bytes);
+        fprintf(out, ", %" PRId64, p->workspace_bytes);
+    if (p->workspace)
+        fprintf(out, " + %s", sizes(p, (const int[]){plan_number(p->workspace)}, 1, one, sizeof one));
+    if (p->workspace_bytes)
+        fprintf(out, " bytes of workspace");
     /* A user's template says nothing of registers and work: they are known once it is compiled and run. */
     if (p->registers_estimate)
         fprintf(out, "\n  registers: about %d a thread", p->registers_estimate);
@@ -207,7 +211,7 @@ static void print_memory(const struct plan *p, struct table *t)
                 size_t used = strlen(tensors);
                 snprintf(tensors + used, sizeof tensors - used, "%s%s", n ? " " : "", tensor_name(p, r->tensor[n]));
             }
-            bool bulk = r->filler == PLAN_FILL_BULK;
+            bool bulk = r->filler == PLAN_FILL_BULK || r->filler == PLAN_FILL_PEERS;
             cell(t, "%s", r->name);
             cell(t, "%d", r->stages);
             cell(t, "%s", plan_filler_word[r->filler]);
@@ -264,7 +268,9 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
     case PLAN_BARRIER:
     case PLAN_BARRIER_ARRIVE: {
         char only[32] = "";
-        if (s->only)
+        if (s->only == PLAN_NEXT)
+            snprintf(only, sizeof only, ", who is next alone");
+        else if (s->only)
             snprintf(only, sizeof only, ", instance %d alone", plan_number(s->only));
         if (s->count >= 0 && s->count < p->barrier_count)
             cell(t, "%s%s", p->barrier[s->count].name, only);

@@ -84,6 +84,8 @@ static void tensors(const struct plan *p, const struct sink *s)
         if (t->gathered)
             sink_integer(s, "gathered", t->gathered);
         sink_integer(s, "multicast", t->multicast);
+        if (t->cache)
+            sink_text(s, "cache", t->cache);
         sink_text(s, "swizzle", tw_swizzles[t->swizzle].name);
         sink_integer(s, "tile_bytes", t->tile_bytes);
         sink_integer(s, "align", t->align);
@@ -169,6 +171,8 @@ static void memory(const struct plan *p, const struct sink *s)
         sink_integer(s, "full_arrivals", r->full_arrivals);
         sink_integer(s, "tx_bytes", r->tx_bytes);
         sink_integer(s, "empty_arrivals", r->empty_arrivals);
+        if (r->peers)
+            sink_integer(s, "peers", r->peers);
         sink_text(s, "full_shared", shared_name(p, r->full_shared));
         sink_text(s, "empty_shared", shared_name(p, r->empty_shared));
         sink_end(s);
@@ -274,7 +278,7 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         {"less", step->less, 0},
         {"most", step->most, 0},
         {"share", step->share, 0},
-        {"only", plan_number(step->only), -1},
+        {"only", step->only == PLAN_NEXT ? -1 : plan_number(step->only), -1},
         {"layout", plan_number(step->layout), -1},
         {"rows", step->rows, 0},
         {"cols", step->cols, 0},
@@ -304,6 +308,8 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         sink_boolean(s, "kept", true);
     if (step->partial)
         sink_boolean(s, "partial", true);
+    if (step->only == PLAN_NEXT)
+        sink_boolean(s, "next", true);
     if (step->once)
         sink_boolean(s, "once", true);
     if (step->adds)
@@ -492,6 +498,8 @@ void plan_write(const struct plan *p, const struct sink *s)
     sink_boolean(s, "programmatic", p->launch.programmatic);
     sink_end(s);
     sink_integer(s, "workspace_bytes", p->workspace_bytes);
+    if (p->workspace)
+        sizes(p, s, "workspace", (const int[]){plan_number(p->workspace)}, 1);
     fused(p, s);
     sink_integer(s, "registers_estimate", p->registers_estimate);
     sink_integer(s, "register_limit", p->register_limit);

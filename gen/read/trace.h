@@ -40,7 +40,7 @@ void trace_infer_axes(struct reader *r);
 /* Puts tile and cluster of an architecture's fields over those of p; true: it has some. Leaves tables on the stack. */
 bool trace_arch_fields(struct reader *r, int table, const char *arch, struct program *p);
 
-/* Reads `ahead` and `via`, by the names of operations. */
+/* Reads `ahead` and `via`, by the names of operations, and `direction` and `split`, by those of loops. */
 void trace_how(struct reader *r, int table);
 
 /* The extent of an axis as far as grid or a tensor with axes tells, a node; -1. */

@@ -11,8 +11,8 @@
  *   program    function(t, at, tile)
  *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
  *   sizes      function(arch, said, extent, bytes): the tile by axis, for axes that a kernel gives none. said holds
- *              what it gives, by axis, and said.consumers; extent the extents that are constants; bytes those of an
- *              element, by tensor
+ *              what it gives, by axis, said.consumers, said.swap and said.mode; extent the extents that are constants;
+ *              bytes those of an element, by tensor
  *   peer       { "gemm", a = "A", b = "B", d = "D" }: the problem of a library that its kernels solve, and which
  *              tensors of theirs are the problem's; `bench` measures that beside them
  * and a kernel of the family is one with that program. */
@@ -349,6 +349,14 @@ void module_sizes(struct reader *r, const char *arch, struct program *p)
     spec_merge(k, arch, &fields);
     if (fields.value[FIELD_CONSUMERS].set)
         push_number(L, "consumers", fields.value[FIELD_CONSUMERS].integer);
+    if (fields.value[FIELD_SWAP].set) {
+        lua_pushboolean(L, fields.value[FIELD_SWAP].integer != 0);
+        lua_setfield(L, -2, "swap");
+    }
+    if (fields.value[FIELD_MODE].set) {
+        lua_pushstring(L, fields.value[FIELD_MODE].text);
+        lua_setfield(L, -2, "mode");
+    }
     for (int i = 0; i < p->axis_count; i++)
         if (p->axis[i].tile)
             push_number(L, p->axis[i].name, p->axis[i].tile);

@@ -1,5 +1,5 @@
 /* The fields of a kernel with a program that are no rows of the schema: axes, tile and cluster by axis, grid, ahead,
- * via and direction. */
+ * via, direction, cache and split. */
 #include "read/trace.h"
 
 #include <ctype.h>
@@ -332,7 +332,7 @@ void trace_infer_axes(struct reader *r)
     }
 }
 
-/* ---- ahead, via and direction ------------------------------------------------------------------------------------ */
+/* ---- ahead, via, direction, cache and split ---------------------------------------------------------------------- */
 
 /* The operation of that name, or of none: told, with those that there are. */
 static const struct program_op *named(struct reader *r, const char *name, const char *path, enum point point)
@@ -559,15 +559,116 @@ static void read_direction(struct reader *r, const char *name, const char *path)
         (struct spec_direction){k->program->op[loop].name, down, reader_locate(r, path, AT_VALUE)};
 }
 
+const char *const spec_cache_words[] = {"evict_first", "evict_last", NULL};
+
+/* The word on top of the stack. */
+static void read_cache(struct reader *r, const char *name, const char *path)
+{
+    lua_State *L = r->L;
+    struct spec_kernel *k = reader_kernel(r);
+    const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+    const char **known = arena_alloc(r->arena, (size_t)(k->tensor_count + 1) * sizeof *known);
+    int tensor = -1, word = 0;
+    reader_check(r, known);
+    for (int i = 0; i < k->tensor_count; i++) {
+        known[i] = k->tensor[i].name;
+        tensor = name && strcmp(name, known[i]) == 0 ? i : tensor;
+    }
+    while (spec_cache_words[word] && (!text || strcmp(text, spec_cache_words[word]) != 0))
+        word++;
+    if (tensor < 0) {
+        reader_fault(r, path, AT_KEY, "PROGRAM-NAME", "no tensor of the kernel has that name; there are %s",
+                     reader_list(r, known, " and "));
+        return;
+    }
+    if (!spec_cache_words[word]) {
+        reader_fault(r, path, AT_VALUE, "FIELD-WORD", "takes a word (%s), this is %s%s",
+                     reader_list(r, spec_cache_words, " or "), describe(r, -1),
+                     text ? reader_suggest(r, text, spec_cache_words) : "");
+        return;
+    }
+    struct spec_cache *grown = arena_grow(r->arena, k->cache, k->cache_count, sizeof *grown);
+    reader_check(r, grown);
+    k->cache = grown;
+    k->cache[k->cache_count++] = (struct spec_cache){tensor, spec_cache_words[word], reader_locate(r, path, AT_VALUE)};
+}
+
+/* The number of parts on top of the stack; 0: told that it is none. */
+static int read_parts(struct reader *r, const char *path, bool blocks)
+{
+    int64_t parts = 0;
+    bool fine = exact_integer(r->L, -1, &parts) && parts >= 1;
+    if (fine && (blocks ? parts <= 64 : parts <= 8 && !(parts & (parts - 1))))
+        return (int)parts;
+    reader_fault(r, path, AT_VALUE, "FIELD-RANGE", "takes a number of parts (%s), this is %s",
+                 blocks ? "1 to 64" : "1, 2, 4 or 8", describe(r, -1));
+    return 0;
+}
+
+/* { parts = 4, over = "blocks" } on top of the stack. The number of parts; 0: told what is wrong. */
+static int read_parts_over(struct reader *r, const char *path, bool *blocks)
+{
+    static const char *const words[] = {"cluster", "blocks", NULL};
+    lua_State *L = r->L;
+    const int told = r->diags->reported;
+    int count, parts = 0;
+    struct key *key = sorted_keys(r, lua_gettop(L), &count);
+    for (int i = 0; i < count; i++) { /* "over" comes before "parts" */
+        const char *inner = key[i].name ? arena_format(r->arena, "%s.%s", path, key[i].name)
+                                        : arena_format(r->arena, "%s[%lld]", path, (long long)key[i].position);
+        reader_check(r, inner);
+        if (key[i].name)
+            lua_getfield(L, -1, key[i].name);
+        else
+            lua_rawgeti(L, -1, key[i].position);
+        const char *word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+        if (key[i].name && strcmp(key[i].name, "parts") == 0) {
+            parts = read_parts(r, inner, *blocks);
+        } else if (key[i].name && strcmp(key[i].name, "over") == 0) {
+            *blocks = word && strcmp(word, words[1]) == 0;
+            if (!*blocks && (!word || strcmp(word, words[0]) != 0))
+                reader_fault(r, inner, AT_VALUE, "FIELD-WORD", "takes a word (%s), this is %s%s",
+                             reader_list(r, words, " or "), describe(r, -1),
+                             word ? reader_suggest(r, word, words) : "");
+        } else {
+            reader_fault(r, inner, AT_KEY, "FIELD-UNKNOWN", "there is no such field; split has parts and over");
+        }
+        lua_pop(L, 1);
+    }
+    if (r->diags->reported == told && !parts)
+        reader_fault(r, path, AT_VALUE, "FIELD-TYPE", "parts are missing; write { parts = 4, over = \"%s\" }",
+                     words[*blocks]);
+    return r->diags->reported == told ? parts : 0;
+}
+
+/* What is on top of the stack. What may be split depends on the tiles: lower/split.c. */
+static void read_split(struct reader *r, const char *name, const char *path)
+{
+    struct spec_kernel *k = reader_kernel(r);
+    bool blocks = false;
+    int loop = named_loop(r, name, path);
+    if (loop < 0)
+        return;
+    int parts = lua_istable(r->L, -1) ? read_parts_over(r, path, &blocks) : read_parts(r, path, false);
+    if (!parts)
+        return;
+    struct spec_split *grown = arena_grow(r->arena, k->split, k->split_count, sizeof *grown);
+    reader_check(r, grown);
+    k->split = grown;
+    k->split[k->split_count++] =
+        (struct spec_split){k->program->op[loop].name, parts, blocks, reader_locate(r, path, AT_VALUE)};
+}
+
 void trace_how(struct reader *r, int table)
 {
-    static const char *const field[] = {"ahead", "via", "direction"};
+    static const char *const field[] = {"ahead", "via", "direction", "cache", "split"};
+    static const char *const of[] = {"operations", "operations", "loops", "tensors", "loops"};
     lua_State *L = r->L;
-    for (int f = 0; f < 3; f++) {
+    for (int f = 0; f < 5; f++) {
         int type = lua_getfield(L, table, field[f]), count = 0;
         if (type != LUA_TNIL && type != LUA_TTABLE)
-            reader_fault(r, field[f], AT_VALUE, "FIELD-TYPE", "takes a table by the names of %s, this is %s",
-                         f < 2 ? "operations" : "loops", describe(r, -1));
+            reader_fault(r, field[f], AT_VALUE, "FIELD-TYPE", "takes a table by the names of %s, this is %s", of[f],
+                         describe(r, -1));
         struct key *key = type == LUA_TTABLE ? sorted_keys(r, lua_gettop(L), &count) : NULL;
         for (int i = 0; i < count; i++) {
             const char *path = key[i].name ? arena_format(r->arena, "%s.%s", field[f], key[i].name)
@@ -584,8 +685,12 @@ void trace_how(struct reader *r, int table)
                 read_ahead(r, key[i].name, op, path);
             else if (f == 1)
                 read_via(r, key[i].name, op, path);
-            else
+            else if (f == 2)
                 read_direction(r, key[i].name, path);
+            else if (f == 3)
+                read_cache(r, key[i].name, path);
+            else
+                read_split(r, key[i].name, path);
             lua_pop(L, 1);
         }
         lua_pop(L, 1);

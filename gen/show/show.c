@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <unistd.h>
 
+#include "verify/trial.h"
+
 const char *const show_colour[8] = {"#f6c6c6", "#fbdcb8", "#f6efb0", "#cfe8c0",
                                     "#bfe6df", "#bfdcf5", "#d3cdf2", "#efcbe4"};
 
@@ -39,4 +41,24 @@ const struct arch *show_newest(const void *context, const struct arch *const *ar
 {
     (void)context;
     return arch[count - 1];
+}
+
+int show_compile_all(struct compile *c)
+{
+    for (int i = 0; i < c->unit_count; i++) {
+        c->unit[i].wanted = true;
+        c->unit[i].outputs = TW_OUTPUT_CUBIN | TW_OUTPUT_PTX;
+        c->unit[i].line_info = true;
+    }
+    return compile_cubins(c, COMPILE_NVRTC);
+}
+
+int show_choose(struct compile *c, struct launcher *launcher, const int64_t *symbol, int *chosen,
+                struct tw_error *error)
+{
+    int status = TW_ERROR_INVALID;
+    for (*chosen = 0; *chosen < c->unit_count && status != TW_OK && status != TW_ERROR_MEMORY; (*chosen)++)
+        status = trial_fits(c, launcher, *chosen, symbol, false, error);
+    (*chosen)--;
+    return status;
 }

@@ -31,4 +31,15 @@ int show_one_kernel(const struct compile *c, struct compile_choice *choice);
 /* Picks one architecture: the newest that the kernel has. For compile_choice.pick. */
 const struct arch *show_newest(const void *context, const struct arch *const *arch, int count);
 
+/* Every unit, with PTX and the lines of its text. Exit status. */
+int show_compile_all(struct compile *c);
+
+/* The first variant that takes these sizes. A status. */
+struct launcher;
+int show_choose(struct compile *c, struct launcher *launcher, const int64_t *symbol, int *chosen,
+                struct tw_error *error);
+
+/* The command profile. */
+int show_profile(int argc, char **argv);
+
 #endif

@@ -54,34 +54,17 @@ static void show_report(void *context, const struct emu_report *report)
     fprintf(stderr, "%s\n", report->text);
 }
 
-static int compile_all(struct compile *c)
-{
-    for (int i = 0; i < c->unit_count; i++) {
-        c->unit[i].wanted = true;
-        c->unit[i].outputs = TW_OUTPUT_CUBIN | TW_OUTPUT_PTX;
-        c->unit[i].line_info = true;
-    }
-    return compile_cubins(c, COMPILE_NVRTC);
-}
-
-/* The first variant that takes these sizes. A status. */
-static int choose(struct compile *c, struct launcher *launcher, const int64_t *symbol, int *chosen,
-                  struct tw_error *error)
-{
-    int status = TW_ERROR_INVALID;
-    for (*chosen = 0; *chosen < c->unit_count && status != TW_OK && status != TW_ERROR_MEMORY; (*chosen)++)
-        status = trial_fits(c, launcher, *chosen, symbol, false, error);
-    (*chosen)--;
-    return status;
-}
-
 /* Runs the kernel once on normal inputs and compares: a picture of a wrong kernel is worth little. A status. */
 static int execute(struct compile *c, struct tw_device *device, struct launcher *launcher, int variant,
                    const int64_t *symbol, uint64_t seed, struct trial_result *result, struct tw_error *error)
 {
     struct trial trial;
-    struct trial_request request = {.compile = c, .device = device, .unit = launcher_unit(launcher, variant),
-                                    .symbol = symbol, .inputs = INPUTS_NORMAL, .seed = seed};
+    struct trial_request request = {.compile = c,
+                                    .device = device,
+                                    .unit = launcher_unit(launcher, variant),
+                                    .symbol = symbol,
+                                    .inputs = INPUTS_NORMAL,
+                                    .seed = seed};
     int status = trial_begin(&trial, &request, error);
     if (status == TW_OK)
         status = trial_launch(&trial, launcher, variant, result, error);
@@ -104,7 +87,7 @@ static int present(struct compile *c, const struct show_options *o, const struct
     if (status == TW_OK && o->picture)
         status = timeline_draw(&timeline, o->from, o->to, title, o->picture, &error);
     if (status == TW_OK && o->trace)
-        status = timeline_trace(&timeline, title, o->trace, &error);
+        status = timeline_trace(&timeline, 1, title, o->trace, &error);
     if (status == TW_OK) {
         printf("%s\n%" PRIu64
                " steps: in one, every warp that can go on executes one operation; they are no cycles\n\n",
@@ -124,7 +107,7 @@ static int run_and_show(struct compile *c, const struct show_options *o, const i
     char sizes[256];
     int chosen, status = launcher_load(launcher, device, true, &error);
     if (status == TW_OK)
-        status = choose(c, launcher, symbol, &chosen, &error);
+        status = show_choose(c, launcher, symbol, &chosen, &error);
     if (status != TW_OK)
         return compile_fail(c, status, &error);
     const struct compile_unit *unit = launcher_unit(launcher, chosen);
@@ -196,7 +179,7 @@ static int go(struct compile *c, const struct show_options *o, struct compile_ch
         const int *cluster = c->unit[0].plan.launch.cluster;
         sms = sms ? sms : cluster[0] * cluster[1] * cluster[2];
         symbol[sizes.width - 1] = sms;
-        status = compile_all(c);
+        status = show_compile_all(c);
     }
     compile_report(c);
     if (status == 0)

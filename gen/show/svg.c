@@ -43,8 +43,7 @@ void svg_add(struct svg *svg, const char *format, ...)
     va_end(list);
 }
 
-/* Text between tags. Control characters but the line's end have no place in XML. */
-static void escape(struct svg *svg, const char *text)
+void svg_escape(struct svg *svg, const char *text)
 {
     for (; *text; text++) {
         if (*text == '<')
@@ -58,13 +57,19 @@ static void escape(struct svg *svg, const char *text)
     }
 }
 
+static void add_class(struct svg *svg)
+{
+    if (svg->class)
+        svg_add(svg, " class=\"%s\"", svg->class);
+}
+
 void svg_begin(struct svg *svg, int width, int height, const char *title)
 {
     svg_add(svg, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     svg_add(svg, "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%d\" viewBox=\"0 0 %d %d\" ", width,
             height, width, height);
     svg_add(svg, "font-family=\"monospace\" font-size=\"12\">\n<title>");
-    escape(svg, title);
+    svg_escape(svg, title);
     svg_add(svg, "</title>\n");
     svg_box(svg, 0, 0, width, height, "#ffffff", NULL);
 }
@@ -77,18 +82,21 @@ void svg_end(struct svg *svg)
 void svg_box(struct svg *svg, double x, double y, double width, double height, const char *fill, const char *note)
 {
     svg_add(svg, "<rect x=\"%.1f\" y=\"%.1f\" width=\"%.1f\" height=\"%.1f\" fill=\"%s\"", x, y, width, height, fill);
+    add_class(svg);
     if (!note) {
         svg_add(svg, "/>\n");
         return;
     }
     svg_add(svg, "><title>");
-    escape(svg, note);
+    svg_escape(svg, note);
     svg_add(svg, "</title></rect>\n");
 }
 
 void svg_line(struct svg *svg, double x0, double y0, double x1, double y1, const char *colour)
 {
-    svg_add(svg, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"/>\n", x0, y0, x1, y1, colour);
+    svg_add(svg, "<line x1=\"%.1f\" y1=\"%.1f\" x2=\"%.1f\" y2=\"%.1f\" stroke=\"%s\"", x0, y0, x1, y1, colour);
+    add_class(svg);
+    svg_add(svg, "/>\n");
 }
 
 void svg_text(struct svg *svg, double x, double y, int size, enum svg_anchor anchor, const char *format, ...)
@@ -106,8 +114,9 @@ void svg_text(struct svg *svg, double x, double y, int size, enum svg_anchor anc
         svg_add(svg, " text-anchor=\"%s\"", word[anchor]);
     if (svg->ink)
         svg_add(svg, " fill=\"%s\"", svg->ink);
+    add_class(svg);
     svg_add(svg, " xml:space=\"preserve\">");
-    escape(svg, line);
+    svg_escape(svg, line);
     svg_add(svg, "</text>\n");
 }
 

@@ -13,7 +13,8 @@ struct svg {
     char *text;
     size_t length, room;
     bool failed;
-    const char *ink; /* colour of the texts that follow; NULL: black */
+    const char *ink;   /* colour of the texts that follow; NULL: black */
+    const char *class; /* of the shapes that follow, by which a style sheet finds them; NULL: none */
 };
 
 enum svg_anchor { SVG_LEFT, SVG_MIDDLE, SVG_RIGHT };
@@ -21,6 +22,10 @@ enum svg_anchor { SVG_LEFT, SVG_MIDDLE, SVG_RIGHT };
 /* Text as it stands, without escapes. */
 void svg_add(struct svg *svg, const char *format, ...) TW_PRINTF(2, 3);
 
+/* Text between tags: of XML's own characters their names, control characters but a line's end left out. */
+void svg_escape(struct svg *svg, const char *text);
+
+/* On white, a box of the class that is set. */
 void svg_begin(struct svg *svg, int width, int height, const char *title);
 void svg_end(struct svg *svg);
 

@@ -1,5 +1,6 @@
-/* Inside show timeline: what one block did, as rows over steps. show_timeline.c runs the kernel and hands over the
- * events, timeline.c makes rows of them, timeline_text.c and timeline_svg.c show these. */
+/* Inside show timeline and profile: what one block did, as rows over steps. show_timeline.c runs the kernel on the
+ * emulator and hands over the events, timeline.c makes rows of them; show_profile.c has the stamps of a profile build,
+ * and timeline_stamps.c makes rows of these. timeline_text.c and timeline_svg.c show the rows. */
 #ifndef TW_GEN_SHOW_TIMELINE_H
 #define TW_GEN_SHOW_TIMELINE_H
 
@@ -52,6 +53,9 @@ struct timeline {
     const struct plan *plan;
     uint64_t block, steps;   /* of the block: from 0 on */
     uint64_t first_step;     /* of the launch, when the block began */
+    bool stamped;            /* of a profile build's stamps: when a copy has landed is not known */
+    const char *unit, *about; /* "steps", and what they are; of stamps "clocks" */
+    double begin, microseconds; /* in a trace: when the block began, and a step's length */
     struct timeline_row *row;
     int row_count, role_rows; /* roles first, then stages */
     struct timeline_barrier *barrier;
@@ -62,6 +66,25 @@ struct timeline {
 static inline bool timeline_is_mark(enum timeline_kind kind)
 {
     return kind >= TIMELINE_EXPECT && kind <= TIMELINE_WAIT_STORE;
+}
+
+/* What a kind is called in this timeline. */
+static inline const char *timeline_kind_name(const struct timeline *t, enum timeline_kind kind)
+{
+    return t->stamped && kind == TIMELINE_FILLING ? "on its way, or full" : timeline_kind_all[kind].name;
+}
+
+/* Whether timeline.filled tells of the ring: stamps do not of one whose stages are free without a barrier. */
+static inline bool timeline_has_filled(const struct timeline *t, int ring)
+{
+    enum plan_filler filler = t->plan->ring[ring].filler;
+    return filler != PLAN_FILL_THREADS && !(t->stamped && filler == PLAN_FILL_CP_ASYNC);
+}
+
+/* What it counts. */
+static inline const char *timeline_filled_word(const struct timeline *t)
+{
+    return t->stamped ? "on their way, full or being read" : "full or being read";
 }
 
 /* Makes rows of the events of one block, in their order: one for the first warp of each instance of a role, or for
@@ -75,7 +98,8 @@ int timeline_print(const struct timeline *timeline, uint64_t from, uint64_t to, 
 int timeline_draw(const struct timeline *timeline, uint64_t from, uint64_t to, const char *title, const char *path,
                   struct tw_error *error);
 
-/* Chrome's trace format, one microsecond a step. */
-int timeline_trace(const struct timeline *timeline, const char *title, const char *path, struct tw_error *error);
+/* Chrome's trace format: a process for each of the blocks. */
+int timeline_trace(const struct timeline *timeline, int count, const char *title, const char *path,
+                   struct tw_error *error);
 
 #endif

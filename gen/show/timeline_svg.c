@@ -25,11 +25,11 @@ static void note_of(const struct timeline *t, const struct timeline_span *span, 
         snprintf(place, sizeof place, ", %.150s:%u", slash ? slash + 1 : span->file, span->line);
     }
     if (span->to > span->from + !is_mark)
-        snprintf(out, room, "%s%s: steps %llu..%llu%s%s", timeline_kind_all[span->kind].name, stage,
+        snprintf(out, room, "%s%s: %s %llu..%llu%s%s", timeline_kind_name(t, span->kind), stage, t->unit,
                  (unsigned long long)span->from, (unsigned long long)(span->to - !is_mark), more, place);
     else
-        snprintf(out, room, "%s%s: step %llu%s%s", timeline_kind_all[span->kind].name, stage,
-                 (unsigned long long)span->from, more, place);
+        snprintf(out, room, "%s%s: %.*s %llu%s%s", timeline_kind_name(t, span->kind), stage, (int)strlen(t->unit) - 1,
+                 t->unit, (unsigned long long)span->from, more, place);
 }
 
 /* The least of 1, 2, 5, 10, ... that gives no more than `most` parts. */
@@ -100,7 +100,7 @@ static int draw_legend(struct svg *svg, const struct timeline *t, int y, int wid
         if (!svg)
             continue;
         svg_box(svg, x, line - 10, 12, 12, timeline_kind_all[k].colour, NULL);
-        svg_text(svg, x + 18, line, 12, SVG_LEFT, "%s", timeline_kind_all[k].name);
+        svg_text(svg, x + 18, line, 12, SVG_LEFT, "%s", timeline_kind_name(t, (enum timeline_kind)k));
     }
     return y + (at + columns - 1) / columns * 18;
 }
@@ -109,8 +109,8 @@ static void draw_numbers(struct svg *svg, const struct timeline *t, int y)
 {
     for (int r = 0; r < t->role_rows; r++) {
         char line[400];
-        size_t used = (size_t)snprintf(line, sizeof line, "lives %llu steps",
-                                       (unsigned long long)(t->row[r].end - t->row[r].begin));
+        size_t used = (size_t)snprintf(line, sizeof line, "lives %llu %s",
+                                       (unsigned long long)(t->row[r].end - t->row[r].begin), t->unit);
         for (int b = 0; b < t->barrier_count && used < sizeof line; b++)
             if (t->barrier[b].waited[r])
                 used += (size_t)snprintf(line + used, sizeof line - used, ", waits %llu for %s",
@@ -120,11 +120,10 @@ static void draw_numbers(struct svg *svg, const struct timeline *t, int y)
     }
     y += 18 * t->role_rows;
     for (int g = 0; g < t->plan->ring_count; g++)
-        if (t->plan->ring[g].filler != PLAN_FILL_THREADS) {
+        if (timeline_has_filled(t, g)) {
             svg_text(svg, LEFT - 8, y, 12, SVG_RIGHT, "ring %s", t->plan->ring[g].name);
-            svg_text(svg, LEFT, y, 12, SVG_LEFT,
-                     "%.2f of %d stages are full or being read, on average while it is in use", t->filled[g],
-                     t->plan->ring[g].stages);
+            svg_text(svg, LEFT, y, 12, SVG_LEFT, "%.2f of %d stages are %s, on average while it is in use",
+                     t->filled[g], t->plan->ring[g].stages, timeline_filled_word(t));
             y += 18;
         }
 }
@@ -142,7 +141,7 @@ int timeline_draw(const struct timeline *t, uint64_t from, uint64_t to, const ch
     int numbers = draw_legend(NULL, t, TOP + rows + 24, width) + 16;
     svg_begin(&svg, width, numbers + 18 * (t->role_rows + t->plan->ring_count), title);
     svg_text(&svg, 20, 24, 15, SVG_LEFT, "%s", title);
-    svg_text(&svg, 20, 44, 12, SVG_LEFT, "over steps: in one, every warp that can go on executes one operation");
+    svg_text(&svg, 20, 44, 12, SVG_LEFT, "%s", t->about);
     uint64_t unit = tick(steps, (uint64_t)(plot / 80));
     for (uint64_t step = (from + unit - 1) / unit * unit; step <= scale.to; step += unit) {
         double x = x_of(&scale, step);
@@ -165,56 +164,76 @@ int timeline_draw(const struct timeline *t, uint64_t from, uint64_t to, const ch
 /* ---- trace ----------------------------------------------------------------------------------------------------- */
 
 /* A string of JSON: names hold no control characters. */
-static void add_string(struct svg *out, const char *text)
+static void add_letters(struct svg *out, const char *text)
 {
-    svg_add(out, "\"");
     for (; *text; text++)
         if ((unsigned char)*text >= ' ')
             svg_add(out, *text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
+}
+
+static void add_string(struct svg *out, const char *text)
+{
+    svg_add(out, "\"");
+    add_letters(out, text);
     svg_add(out, "\"");
 }
 
-int timeline_trace(const struct timeline *t, const char *title, const char *path, struct tw_error *error)
+static void trace_span(struct svg *out, const struct timeline *t, int r, const struct timeline_span *span)
 {
-    struct svg out = {.rt = t->rt}; /* text is text */
-    svg_add(&out,
-            "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": "
-            "%llu, \"args\": {\"name\": ",
-            (unsigned long long)t->block);
-    add_string(&out, title);
-    svg_add(&out, "}}");
-    for (int r = 0; r < t->row_count; r++) {
-        svg_add(&out, ",\n{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": %llu, \"tid\": %d, \"args\": {\"name\": ",
-                (unsigned long long)t->block, r);
-        add_string(&out, t->row[r].name);
-        svg_add(&out, "}}");
-        for (int i = 0; i < t->row[r].span_count; i++) {
-            const struct timeline_span *span = &t->row[r].span[i];
-            bool is_mark = timeline_is_mark(span->kind);
-            if (span->kind == TIMELINE_FREE)
-                continue;
-            svg_add(&out, ",\n{\"ph\": \"X\", \"name\": ");
-            add_string(&out, timeline_kind_all[span->kind].name);
-            svg_add(&out, ", \"ts\": %llu, \"dur\": %llu, \"pid\": %llu, \"tid\": %d, \"args\": {\"count\": %llu",
-                    (unsigned long long)span->from, (unsigned long long)(span->to - span->from + is_mark),
-                    (unsigned long long)t->block, r, (unsigned long long)span->count);
-            if (span->ring >= 0) {
-                svg_add(&out, ", \"ring\": ");
-                add_string(&out, t->plan->ring[span->ring].name);
-                svg_add(&out, ", \"stage\": %d", span->stage);
-            }
-            if (span->barrier >= 0) {
-                svg_add(&out, ", \"barrier\": ");
-                add_string(&out, t->barrier[span->barrier].name);
-            }
-            if (span->bytes)
-                svg_add(&out, ", \"bytes\": %llu", (unsigned long long)span->bytes);
-            if (span->line) {
-                svg_add(&out, ", \"source\": ");
-                add_string(&out, span->file);
-                svg_add(&out, ", \"line\": %u", span->line);
-            }
+    bool is_mark = timeline_is_mark(span->kind);
+    int places = t->microseconds == 1 && t->begin == 0 ? 0 : 4; /* to 0.1 ns */
+    if (span->kind == TIMELINE_FREE)
+        return;
+    svg_add(out, ",\n{\"ph\": \"X\", \"name\": ");
+    add_string(out, timeline_kind_name(t, span->kind));
+    svg_add(out, ", \"ts\": %.*f, \"dur\": %.*f, \"pid\": %llu, \"tid\": %d, \"args\": {\"count\": %llu", places,
+            t->begin + (double)span->from * t->microseconds, places,
+            (double)(span->to - span->from + is_mark) * t->microseconds, (unsigned long long)t->block, r,
+            (unsigned long long)span->count);
+    if (span->ring >= 0) {
+        svg_add(out, ", \"ring\": ");
+        add_string(out, t->plan->ring[span->ring].name);
+        svg_add(out, ", \"stage\": %d", span->stage);
+    }
+    if (span->barrier >= 0) {
+        svg_add(out, ", \"barrier\": ");
+        add_string(out, t->barrier[span->barrier].name);
+    }
+    if (span->bytes)
+        svg_add(out, ", \"bytes\": %llu", (unsigned long long)span->bytes);
+    if (span->line) {
+        svg_add(out, ", \"source\": ");
+        add_string(out, span->file);
+        svg_add(out, ", \"line\": %u", span->line);
+    }
+    svg_add(out, "}}");
+}
+
+int timeline_trace(const struct timeline *timeline, int count, const char *title, const char *path,
+                   struct tw_error *error)
+{
+    struct svg out = {.rt = timeline->rt}; /* text is text */
+    for (int i = 0; i < count; i++) {
+        const struct timeline *t = &timeline[i];
+        svg_add(&out, i ? ",\n" : "{\"displayTimeUnit\": \"ns\", \"traceEvents\": [\n");
+        svg_add(&out, "{\"ph\": \"M\", \"name\": \"process_name\", \"pid\": %llu, \"args\": {\"name\": ",
+                (unsigned long long)t->block);
+        if (count > 1) {
+            svg_add(&out, "\"block %llu of ", (unsigned long long)t->block);
+            add_letters(&out, title);
+            svg_add(&out, "\"}}");
+        } else {
+            add_string(&out, title);
             svg_add(&out, "}}");
+        }
+        for (int r = 0; r < t->row_count; r++) {
+            svg_add(&out,
+                    ",\n{\"ph\": \"M\", \"name\": \"thread_name\", \"pid\": %llu, \"tid\": %d, \"args\": {\"name\": ",
+                    (unsigned long long)t->block, r);
+            add_string(&out, t->row[r].name);
+            svg_add(&out, "}}");
+            for (int s = 0; s < t->row[r].span_count; s++)
+                trace_span(&out, t, r, &t->row[r].span[s]);
         }
     }
     svg_add(&out, "\n]}\n");

@@ -146,14 +146,14 @@ static void print_band(const struct grid *g, int first, int count, int label, in
 }
 
 /* Entry number `at` of the legend, behind one that took `before` columns; returns its own. */
-static int list_kind(int kind, int at, int before)
+static int list_kind(const struct timeline *t, enum timeline_kind kind, int at, int before)
 {
     enum { ENTRY = 32 };
     if (at % 3)
         printf("%*s", ENTRY - before, "");
     else if (at)
         putchar('\n');
-    return printf("  %c %s", timeline_kind_all[kind].letter, timeline_kind_all[kind].name);
+    return printf("  %c %s", timeline_kind_all[kind].letter, timeline_kind_name(t, kind));
 }
 
 static void print_legend(const struct timeline *t)
@@ -167,14 +167,14 @@ static void print_legend(const struct timeline *t)
     used[TIMELINE_EXPECT] = false;
     for (int k = 0; k < TIMELINE_KIND_COUNT; k++)
         if (used[k])
-            column = list_kind(k, at++, column);
+            column = list_kind(t, (enum timeline_kind)k, at++, column);
     putchar('\n');
 }
 
 static void print_waits(const struct timeline *t, int label)
 {
     const struct timeline_barrier *most = NULL;
-    printf("\nsteps\n  %-*s %9s %9s", label, "", "lives", "runs");
+    printf("\n%s\n  %-*s %9s %9s", t->unit, label, "", "lives", "runs");
     for (int b = 0; b < t->barrier_count; b++) {
         int width = (int)strlen(t->barrier[b].name);
         if (t->barrier[b].total)
@@ -197,16 +197,16 @@ static void print_waits(const struct timeline *t, int label)
         putchar('\n');
     }
     for (int g = 0; g < t->plan->ring_count; g++)
-        if (t->plan->ring[g].filler != PLAN_FILL_THREADS)
-            printf("ring %s: %.2f of %d stages are full or being read, on average while it is in use\n",
-                   t->plan->ring[g].name, t->filled[g], t->plan->ring[g].stages);
+        if (timeline_has_filled(t, g))
+            printf("ring %s: %.2f of %d stages are %s, on average while it is in use\n", t->plan->ring[g].name,
+                   t->filled[g], t->plan->ring[g].stages, timeline_filled_word(t));
     if (!most)
         return;
     int worst = 0;
     for (int r = 0; r < t->role_rows; r++)
         worst = most->waited[r] > most->waited[worst] ? r : worst;
-    printf("waited for longest: %s, %llu steps in all, %llu of them by %s\n", most->name,
-           (unsigned long long)most->total, (unsigned long long)most->waited[worst], t->row[worst].name);
+    printf("waited for longest: %s, %llu %s in all, %llu of them by %s\n", most->name, (unsigned long long)most->total,
+           t->unit, (unsigned long long)most->waited[worst], t->row[worst].name);
 }
 
 int timeline_print(const struct timeline *t, uint64_t from, uint64_t to, struct tw_error *error)

@@ -11,6 +11,7 @@
 #include "spec/diag.h"
 #include "spec/expr.h"
 #include "spec/fill.h"
+#include "spec/how.h"
 #include "spec/tuned.h"
 #include "swizzle.h"
 
@@ -119,28 +120,6 @@ struct spec_tune_program {
     struct program *program;
 };
 
-/* ahead = { s = { turns = 1, before = "o" } }: the program's operation s is issued that many turns earlier. */
-struct spec_ahead {
-    const char *name;
-    int turns;
-    const char *before; /* the operation before which it is issued, NULL: the Plan decides */
-    struct diag_loc loc;
-};
-
-/* via = { q = "resident" }: how the data of a load come; one of spec_via_words. */
-struct spec_via {
-    const char *name, *word;
-    struct diag_loc loc;
-};
-extern const char *const spec_via_words[]; /* NULL-terminated */
-
-/* direction = { kv = "down" }: whether the loop's turns go from the first to the last or from the last to the first. */
-struct spec_direction {
-    const char *name;
-    bool down;
-    struct diag_loc loc;
-};
-
 /* arch = { sm_80 = { tile = ... } }: the same fields again, those that are set override. */
 struct spec_arch {
     const char *name; /* "sm_90a" */
@@ -194,6 +173,10 @@ struct spec_kernel {
     int via_count;
     struct spec_direction *direction;
     int direction_count;
+    struct spec_cache *cache;
+    int cache_count;
+    struct spec_split *split;
+    int split_count;
     struct program *program;                /* what its function `program` was traced to (program/program.h), or NULL */
     struct spec_arch_program *arch_program; /* where an architecture's differs */
     int arch_program_count;

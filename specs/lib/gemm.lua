@@ -58,6 +58,17 @@ local function cover(extent, least, most)
   return tile
 end
 
+-- Few rows m, a constant or the spec's: the weight B is read once and little is computed. wgmma's 64 rows are those of
+-- B (pipeline.swap), its columns the rows m, and as many blocks as there can be share B; 256 bytes along k make fewer
+-- stages of as many bytes.
+local function few_rows(said, extent, bytes)
+  local rows, unit = said.m or extent.m, bytes.A == 1 and 16 or 8
+  local m = rows and (rows <= 8 and 8 or (rows + unit - 1) // unit * unit) or 64
+  if said.swap == nil and rows and m <= 64 and said.m ~= 64 or said.swap then
+    return { m = math.min(m, 256), n = 64 * (said.consumers or 1), k = 256 // (bytes.A or 2) }
+  end
+end
+
 -- Tiles that a kernel leaves out: 128 bytes of an operand along k, the span of the widest swizzle. mma.sync: 128 x 128
 -- use each element often enough that shared memory keeps up. wgmma: 64 rows for each consumer, and the most columns
 -- whose sums its registers hold.
@@ -66,11 +77,20 @@ local function sizes(arch, said, extent, bytes)
   if arch == "sm_80" then
     return { m = cover(extent.m, 16, 128), n = cover(extent.n, 8, 128), k = k }
   end
+  local few = few_rows(said, extent, bytes)
+  if few then
+    return few
+  end
+  local unit = bytes.A == 1 and 16 or 8 -- integers of 8 bits come by 16 columns
+  local function columns(most) return math.min(most, extent.n and (extent.n + unit - 1) // unit * unit or most) end
+  if said.mode == "items" then -- each consumer has a tile's sums
+    local m = said.m or 128
+    return { m = m, n = columns((m > 64 and 128 or 256) // (said.consumers == 3 and 2 or 1)), k = k }
+  end
   local consumers = said.consumers or (said.m == 64 and 1) or (said.m == 192 and 3) or 2
   local m = said.m or 64 * consumers
   local widest = m > 64 * consumers and 128 or consumers == 3 and 192 or 256
-  local unit = bytes.A == 1 and 16 or 8 -- integers of 8 bits come by 16 columns
-  return { m = m, n = math.min(widest, extent.n and (extent.n + unit - 1) // unit * unit or widest), k = k }
+  return { m = m, n = columns(widest), k = k }
 end
 
 return {

@@ -1,6 +1,8 @@
 //@ -- The order in which blocks take work items. order: "row", the last axis fastest; "column", the first fastest;
-//@ -- "grouped", of two axes: bands of `group` items along the first, its items fastest within a band; "longest": along
-//@ -- one axis from the far end on, where items are longest, in bands of as many others as share what the L2 holds.
+//@ -- "grouped", of two axes: bands of `group` items along the first, its items fastest within a band; "hilbert", of
+//@ -- two axes: such bands as squares, each along a Hilbert curve, every other band backwards, and what is left of a
+//@ -- band as in the grouped order; "longest": along one axis from the far end on, where items are longest, in bands of
+//@ -- as many others as share what the L2 holds.
 //@ param model table
 //@ param schedule table
 //@ param cluster table
@@ -21,12 +23,30 @@ struct item_order {
 //@ end
 };
 
-//@ local grouped = order == "grouped" and #items == 2
+//@ local curve = order == "hilbert" and #items == 2
+//@ local grouped = curve or order == "grouped" and #items == 2
 //@ -- Items are fewer than 2^31 along each axis (the launcher asks) and in all (so many tiles fill no memory), and so
 //@ -- places among them divide as unsigned numbers of 32 bits do, in half the instructions of others. A producer's
 //@ -- first loads wait for that; where all threads compute and load, the registers of their loops are what counts, and
 //@ -- they are fewer as it is.
-//@ local unsigned = grouped and has(model.role, "producer")
+//@ local unsigned = curve or grouped and has(model.role, "producer")
+//@ if curve then
+// Where a Hilbert curve is in a square of ${schedule.group} a side after so many steps. It ends at the far end of `along`.
+__device__ __forceinline__ void hilbert(u32 step, u32 &across, u32 &along)
+{
+    across = along = 0;
+    #pragma unroll
+    for (u32 side = 1; side < ${schedule.group}; side *= 2, step /= 4) {
+        // Which quarter of the next larger square this one is; the first and the last are turned.
+        const u32 right = step / 2 & 1, up = (step ^ right) & 1;
+        const u32 x = up ? along : right ? side - 1 - across : across;
+        const u32 y = up ? across : right ? side - 1 - along : along;
+        along = x + side * right;
+        across = y + side * up;
+    }
+}
+
+//@ end
 //@ local function extents()
 //@     for i, item in ipairs(items) do
 //@         local extent = fragment_uniform("x" .. i .. "_", item.extent)
@@ -151,8 +171,22 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
     const u32 band = number / (${schedule.group} * across_${n.axis});
     const u32 height = min(${schedule.group}u, across_${m.axis} - band * ${schedule.group});
     const u32 within = number - band * ${schedule.group} * across_${n.axis};
+//@     if curve then
+//@         local square = schedule.group * schedule.group
+    u32 across, along;
+    if (height == ${schedule.group} && within / ${square} < across_${n.axis} / ${schedule.group}) {
+        hilbert(within % ${square}, across, along);
+        along += within / ${square} * ${schedule.group};
+    } else {
+        across = within % height;
+        along = within / height;
+    }
+    at_${m.axis} = (int)((band * ${schedule.group} + across) * ${m.tile});
+    at_${n.axis} = (int)((band % 2 ? across_${n.axis} - 1 - along : along) * ${n.tile});
+//@     else
     at_${m.axis} = (int)((band * ${schedule.group} + within % height) * ${m.tile});
     at_${n.axis} = (int)(within / height * ${n.tile});
+//@     end
 //@ elseif grouped then
 //@     local m, n = items[1], items[2]
     int band = number / (${schedule.group} * across_${n.axis});

@@ -9,7 +9,7 @@
 //@ param cluster_n int
 //@ local blocks = cluster_m * cluster_n
 //@ local written = ring.filler == "arrive"
-//@ local line, member, count = "", "", ""
+//@ local line, member, count, several = "", "", "", false -- several: groups of such blocks, one behind the other
 //@ local stages = ring.stages == 1 and "1 stage" or ring.stages .. " stages"
 //@ local function site(kind)
 //@     return debug_ms() > 0 and ", \"" .. ring.name .. "\", " .. kind .. ", p.stage, p.step, line" or ""
@@ -27,7 +27,8 @@
 //@         if op == "wait_full" then full_phase = step.ring == ring.name and step.phase or full_phase
 //@         elseif op == "wait_empty" then empty_phase = step.ring == ring.name and step.phase or empty_phase
 //@         elseif op == "expect" then expected = step.ring == ring.name and step.count or expected
-//@         elseif op == "read" and step.count > 0 then threads_read = false end
+//@         elseif op == "read" and step.count > 0 then threads_read = false
+//@         elseif op == "fill" and has(step, "place") then several = true end
 //@     end
 //@ end
 
@@ -120,14 +121,23 @@ __device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p${
 __device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
 {
     const u32 lane = threadIdx.x % 32;
+//@ local first = ""
+//@ if several then
+//@     first = "own / " .. blocks .. " * " .. blocks .. " + "
+    u32 own;
+    asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(own));
+//@ end
 //@ if cluster_n == 1 or cluster_m == 1 then
     if (lane < ${blocks})
+//@ elseif several then
+    const u32 among = own % ${blocks};
+    if (lane < ${blocks} && (lane % ${cluster_m} == among % ${cluster_m} || lane / ${cluster_m} == among / ${cluster_m}))
 //@ else
     u32 own;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(own));
     if (lane < ${blocks} && (lane % ${cluster_m} == own % ${cluster_m} || lane / ${cluster_m} == own / ${cluster_m}))
 //@ end
-        barrier_arrive_remote(${ring.name}_empty(p.stage), lane);
+        barrier_arrive_remote(${ring.name}_empty(p.stage), ${first}lane);
     ${ring.name}_advance(p);
 }
 

@@ -9,6 +9,11 @@
 //@ param blocks int
 //@ param one_of bool
 //@ local warps = model.mma[1].kind == "mma.sync"
+//@ -- Who takes items in turn has all their rows: there is no part of them that is a consumer's own.
+//@ local shared_loop = nil
+//@ for i, step in ipairs(role.step) do if step.op == "loop" and has(step, "share") then shared_loop = i end end
+//@ local own_part = shared_loop and "0" or "consumer"
+//@ local function own_rows(between) return shared_loop and "" or between .. "(int)consumer * " .. 64 * blocks end
 //@ local height, across_warps = warps and 16 or 64, warps and model.pipeline.warps_n or 1
 //@ -- The stage that a dot reads its operand from: of the read before it.
 //@ local function stage_of(tensor, before)
@@ -405,7 +410,11 @@ for (int half = 0; half < 2; ++half) {
 //@     local put_element = put_at(step, place, element)
 {
     ${sums} *staged = (${sums} *)(shared_memory + ${region.offset} + (threadIdx.x / 32 - 4) * ${warp_bytes});
+//@     if shared_loop then
+    const int warp_row = threadIdx.x % 128 / 32 * 16;
+//@     else
     const int warp_row = (int)consumer * ${blocks} * 64 + threadIdx.x % 128 / 32 * 16;
+//@     end
     ${uniform}
     ${p_uniform}
     #pragma unroll
@@ -673,18 +682,123 @@ ${other.rows}
 //@     end
 //@     return false
 //@ end
-//@ local storing, opened, filled_of, stored_to = nil, {}, {}, 0
+//@ -- The wait for an item's last products: in front of it the next item's place is found, which takes divisions. Not
+//@ -- where items come from elsewhere, are another's in turn, or from an order that keeps more of them.
+//@ local function last_wait()
+//@     local depth, found = 0, 0
+//@     if warps or shared_loop or role.name ~= "consumer" then return 0 end
+//@     if has(model, "item_ring") or model.schedule.order == "longest" then return 0 end
+//@     for i, step in ipairs(role.step) do
+//@         local op = step.op
+//@         if op == "loop" and depth == 0 and step.call ~= "tiles" then return 0 end
+//@         if op == "loop" or op == "when" then depth = depth + 1
+//@         elseif op == "end" then depth = depth - 1
+//@         elseif op == "mma_wait" and depth == 1 and step.count == 0 then found = i end
+//@     end
+//@     return found
+//@ end
+//@ local foretells = last_wait()
+//@ -- Profile builds: whether a stamp stands behind the step. Fences and commits take no time; a loop's stands in its
+//@ -- body, of items and of a store's chunks, whose arithmetic comes first; those of releases and fills that some turns
+//@ -- leave out stand beside them.
+//@ local function stamped(step)
+//@     local op, at_once = step.op, { mma_fence = true, mma_commit = true, fence_async = true, cp_commit = true,
+//@         take = true, when = true, skip = true }
+//@     at_once["end"] = true
+//@     if op == "loop" then return step.call == "tiles" or not has(step, "loop") end
+//@     local copied = op == "fill" and model.ring[step.ring].filler == "cp_async"
+//@     local own = copied or op == "release" and opt(step, "back", 0) > 0
+//@     return step.call and not has(at_once, op) and not own
+//@ end
+//@ -- Another's item: what its loops take of the rings is gone past. `skipped`: the ring of a loop that takes one stage
+//@ -- a turn and nothing else, all of whose turns it makes.
+//@ local function skips(i)
+//@     local step = role.step[i]
+//@     if step.op == "skip" then return true end
+//@     for j = i, (step.op == "loop" or step.op == "when") and ended(i) or i - 1 do
+//@         if role.step[j].op == "skip" then return true end
+//@     end
+//@ end
+//@ local function skipped(i)
+//@     local found, others = nil, 0
+//@     for j, step in ipairs(role.step) do
+//@         local loops = step.op == "loop" and has(step, "loop")
+//@         if loops and j ~= i and step.loop == opt(role.step[i], "loop", -1) then others = others + 1 end
+//@     end
+//@     for j = i + 1, ended(i) - 1 do
+//@         local step = role.step[j]
+//@         if step.op == "skip" and found or (step.op == "loop" or step.op == "when") and skips(j) then return nil end
+//@         if step.op == "skip" then found = step.ring end
+//@     end
+//@     return others == 0 and found or nil
+//@ end
+//@ -- The steps in the order of the text: what a consumer goes past stands before its own items' steps.
+//@ local listed = {}
 //@ for i, step in ipairs(role.step) do
+//@     listed[#listed + 1] = { i }
+//@     if i == shared_loop then
+//@         listed[#listed + 1] = { i, "begin" }
+//@         local j, last = i + 1, ended(i)
+//@         while j < last do
+//@             if role.step[j].op == "loop" and skips(j) and skipped(j) then
+//@                 listed[#listed + 1] = { j, "skip" }
+//@                 j = ended(j)
+//@             elseif (role.step[j].op == "loop" or role.step[j].op == "when") and not skips(j) then
+//@                 j = ended(j)
+//@             elseif role.step[j].op == "skip" or role.step[j].op == "loop" or role.step[j].op == "when"
+//@                     or role.step[j].op == "end" then
+//@                 listed[#listed + 1] = { j, "past" }
+//@             end
+//@             j = j + 1
+//@         end
+//@         listed[#listed + 1] = { i, "end" }
+//@     end
+//@ end
+//@ local storing, opened, filled_of, stored_to = nil, {}, {}, 0
+//@ for _, entry in ipairs(listed) do
+//@     local i, past = entry[1], entry[2]
+//@     local step = role.step[i]
 //@     local op, call, ring = step.op, step.call, step.ring
-//@     if op == "loop" and call == "tiles" then
+//@     if past == "begin" then
+if (!own_item) {
+//@         deeper()
+//@     elseif past == "end" then
+//@         for _, r in ipairs(model.ring) do
+//@             local name = r.name
+//@             if r.filler ~= "threads" and #r.tensor > 0 then
+${name}_oldest = ${name}_next;
+//@             end
+//@         end
+continue;
+//@         shallower()
+}
+//@     elseif past == "skip" then
+//@         local name = skipped(i)
+${name}_skip(${name}_next, ${call}_turns);
+//@     elseif op == "skip" then
+//@         if past then
+${call}(${ring}_next, 1);
+//@         end
+//@     elseif op == "loop" and call == "tiles" then
 //@         fixed_turns()
+//@         if shared_loop then
+u32 whose = 0; // the consumer whose item comes next
+//@         end
 //@         if has(model, "item_ring") then
 //@             local first_item = model.item[1].axis
 while (at_${first_item} >= 0) {
+//@         elseif foretells > 0 then
+bool more = items_next(args, items${next_item});
+while (more) {
 //@         else
 while (items_next(args, items${next_item})) {
 //@         end
-//@         opened[#opened + 1] = {}
+//@         if shared_loop then
+//@             local consumers = step.share
+    const bool own_item = whose == consumer;
+    whose = whose + 1 == ${consumers} ? 0 : whose + 1;
+//@         end
+//@         opened[#opened + 1] = { items = true }
 //@         variables(i)
 //@         deeper()
 //@     elseif op == "loop" and has(step, "loop") then
@@ -717,12 +831,16 @@ for (int chunk = 0; chunk < ${step.count}; ++chunk) {
     const int block = chunk / ${across}, first_pair = chunk % ${across} * ${pairs};
 //@         deeper()
 //@         for j = i, ended(i) do if role.step[j].op == "write" then part(role.step[j], j, step.count) end end
+//@     elseif op == "when" and call == "parts_last" then
+if (parts_are_here) {
+//@         opened[#opened + 1] = {}
+//@         deeper()
 //@     elseif op == "when" then
 //@         local range = fragment_uniform("w" .. i .. "_", step.node)
 //@         local statements, turns = range.at, range[1]
 ${statements}
 if (${turns} > ${step.count}) {
-//@         if role.step[i + 1].op == "touch" then
+//@         if not past and role.step[i + 1].op == "touch" then
     asm volatile(""); // a branch, and not a choice for each register
 //@         end
 //@         opened[#opened + 1] = {}
@@ -730,6 +848,11 @@ if (${turns} > ${step.count}) {
 //@     elseif op == "end" then
 //@         local variable = opened[#opened]
 //@         opened[#opened] = nil
+//@         if has(variable, "items") and foretells > 0 then
+//@             for _, item in ipairs(model.item) do
+at_${item.axis} = next_${item.axis};
+//@             end
+//@         end
 //@         if variable[5] then
 //@             local name = variable[1]
 ++${name}_turn;
@@ -782,6 +905,9 @@ ${call}(args, ${ring}_fill, ${list});
 //@         if filled_of[ring] == 0 then
 ${ring}_advance(${ring}_fill);
 //@         end
+//@         if profile() > 0 then
+profile_mark(stamps, ${i});
+//@         end
 //@         if has(step, "loop") then shallower() end
 //@         if has(step, "loop") and not together(next_step) then
 }
@@ -791,6 +917,9 @@ ${ring}_advance(${ring}_fill);
 ${call}();
 //@     elseif op == "take" then
 ${call}(${ring}_stage);
+//@     elseif op == "fill" and model.ring[ring].filler == "peers" then
+${call}(${ring}_fill, ${step.place}, consumer);
+${ring}_advance(${ring}_fill);
 //@     elseif op == "fill" then
 //@         local at = coordinates(step, "c" .. i .. "_")
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
@@ -851,11 +980,23 @@ ${call}(${ring}_next);
 ${ring}_stage = ${ring}_next.stage;
 ${ring}_advance(${ring}_next);
 //@     elseif op == "mma_fence" or op == "mma_commit" or op == "mma_wait" then
+//@         if i == foretells then
+//@             local places, starts, held = "", {}, {}
+//@             for k, item in ipairs(model.item) do
+//@                 places = places .. ", next_" .. item.axis
+//@                 starts[k] = "next_" .. item.axis .. " = 0"
+//@                 held[k] = '"+r"(next_' .. item.axis .. ")"
+//@             end
+//@             local start_list, held_list = csv(starts), csv(held)
+int ${start_list};
+more = items_next(args, items${places});
+asm volatile("" : ${held_list}); // found now, while the last products run
+//@         end
 ${call}();
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
-//@         local first, last = a and stage_of(a, i) or step.place2, warps and ", warp" or a and ", consumer" or ""
+//@         local first, last = a and stage_of(a, i) or step.place2, warps and ", warp" or a and ", " .. own_part or ""
 //@         local second = stage_of(b, i)
 //@         if fence_is_far(i) then
 mma_fence();
@@ -864,14 +1005,23 @@ mma_fence();
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
 //@     elseif op == "read" and has(model, "item_ring") and ring == model.item_ring then
 ${call}(${ring}_stage${next_item});
+//@     elseif op == "read" and model.ring[ring].filler == "peers" then
+${call}(${step.place}, ${step.place2}, ${ring}_stage, consumer);
 //@     elseif op == "read" and call then
-//@         local who = warps and "warp_m" or "consumer"
+//@         local who = warps and "warp_m" or own_part
 ${call}(${step.place}, ${ring}_stage, ${who});
 //@     elseif op == "release" then
 //@         if opt(step, "back", 0) > 0 then
 //@             local turn = model.loop[step.loop + 1].name .. "_turn"
+//@             if profile() > 0 then
+if (${turn} > 0) {
+    ${call}(${ring}_oldest);
+    profile_mark(stamps, ${i});
+}
+//@             else
 if (${turn} > 0)
     ${call}(${ring}_oldest);
+//@             end
 //@         else
 ${call}(${ring}_oldest);
 //@         end
@@ -887,6 +1037,23 @@ ${step.place}_keep(${step.place});
 items_take(args, items);
 //@     elseif op == "global" and call == "items_done" then
 items_done(args);
+//@     elseif op == "global" and (call == "parts_put" or call == "parts_take") then
+//@         local at, word = coordinates(step, "g" .. i .. "_"), call == "parts_put" and "_put" or "_take"
+//@         local statements, part = at.at, call == "parts_put" and ", at_" .. model.item[#model.item].axis or ""
+//@         local tile = at[1]
+{
+    ${statements}
+    ${step.place}${word}(args, (int)(${tile})${part}, ${step.place});
+}
+//@     elseif op == "global" and call == "parts_count" then
+//@         local at = coordinates(step, "g" .. i .. "_")
+//@         local statements, tile = at.at, at[1]
+${statements}
+bool parts_are_here = parts_count(args, (int)(${tile}));
+//@     elseif op == "barrier" and call == "parts_meet" then
+parts_meet();
+//@     elseif op == "barrier" and call == "parts_last" then
+parts_are_here = parts_last(parts_are_here);
 //@     elseif op == "global" and has(step, "place") then
 //@         read_ahead(step, i)
 //@     elseif op == "global" then
@@ -904,7 +1071,10 @@ ${call}();
 //@     elseif op == "barrier" and warps then
 ${call}();
 //@     elseif op == "barrier" or op == "barrier_arrive" then
-//@         if has(step, "only") then
+//@         if has(step, "next") then
+if (consumer == whose)
+    ${call}(consumer);
+//@         elseif has(step, "only") then
 if (consumer == ${step.only})
     ${call}(consumer);
 //@         else
@@ -946,14 +1116,17 @@ ${call}();
 //@             local columns = d == t.rank
 //@             if model.turned[t.name] == 1 then columns = d < t.rank end
 //@             if t.tile[d] > 1 and columns then more = " + first_pair * 8" end
-//@             if t.tile[d] > 1 and not columns then more = " + (int)consumer * " .. 64 * blocks .. " + block * 64" end
+//@             if t.tile[d] > 1 and not columns then more = own_rows(" + ") .. " + block * 64" end
 //@             list[d] = at[d] .. more
 //@         end
 //@         if has(step, "end") then
-//@             list[t.rank + 1] = "(int)" .. at[t.rank + 1] .. " - (int)consumer * " .. 64 * blocks .. " - block * 64"
+//@             list[t.rank + 1] = "(int)" .. at[t.rank + 1] .. own_rows(" - ") .. " - block * 64"
 //@         end
 //@         local places = table.concat(list, ", ")
 ${statements}
 ${call}(args, consumer, buffer, ${places});
+//@     end
+//@     if profile() > 0 and not past and stamped(step) then
+profile_mark(stamps, ${i});
 //@     end
 //@ end

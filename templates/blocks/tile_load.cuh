@@ -21,6 +21,8 @@
 //@ end
 //@ for i = 0, tensor.multicast - 1 do mask = mask | (1 << (i * stride)) end
 //@ slice_bytes = tensor.box_bytes // tensor.multicast
+//@ local copy, policy = rank .. "d", ""
+//@ if has(tensor, "cache") then copy, policy = "hinted_" .. copy, ", cache_" .. tensor.cache .. "()" end
 
 //@ if has(tensor, "gathered") then
 //@     local row_bytes = tensor.box_bytes // tensor.tile[tensor.gathered]
@@ -30,7 +32,7 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
     u32 place = shared_address(${offset} + p.stage * ${tensor.tile_bytes} + row * ${row_bytes});
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
-    tma_load_${rank}d(place + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column});
+    tma_load_${copy}(place + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}${policy});
 //@     end
 }
 //@ elseif limited then
@@ -55,7 +57,7 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
     if (rows >= ${height}) {
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
-        tma_load_${rank}d(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column});
+        tma_load_${copy}(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}${policy});
 //@     end
         return;
     }
@@ -65,7 +67,7 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
         if (row + 8 <= rows || row >= rows) {
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
-            tma_load_${rank}d(part + ${at}, &args.${t}_map_8, ${ring.name}_full(p.stage)${eight}, ${last} + ${column});
+            tma_load_${copy}(part + ${at}, &args.${t}_map_8, ${ring.name}_full(p.stage)${eight}, ${last} + ${column}${policy});
 //@     end
             continue;
         }
@@ -73,7 +75,7 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
         for (int i = 0; i < 8; ++i) {
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
-            tma_load_${rank}d(part + i * ${row_bytes} + ${at}, &args.${t}_map_1, ${ring.name}_full(p.stage)${one}, ${last} + ${column});
+            tma_load_${copy}(part + i * ${row_bytes} + ${at}, &args.${t}_map_1, ${ring.name}_full(p.stage)${one}, ${last} + ${column}${policy});
 //@     end
         }
     }
@@ -89,7 +91,7 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
     u32 stage = shared_address(${offset} + p.stage * ${tensor.tile_bytes} + share * ${slice_bytes});
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
-    tma_multicast_${rank}d(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}, blocks);
+    tma_multicast_${copy}(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}, blocks${policy});
 //@     end
 }
 //@ else
@@ -99,7 +101,7 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
     u32 stage = shared_address(${offset} + p.stage * ${tensor.tile_bytes});
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
-    tma_load_${rank}d(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column});
+    tma_load_${copy}(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}${policy});
 //@     end
 }
 //@ end

@@ -3,8 +3,14 @@
 //@ param model table
 //@ local plan, rings_of, loads, shares, stores, shared_ring = model, {}, {}, {}, {}, {}
 //@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
+//@ local policies, hinted = {}, {}
 //@ local copied, by_row, limited = false, false, has(plan, "limited") and plan.limited or {}
+//@ local parts = nil -- the ring of a loop whose turns blocks share: they stand behind those that share tiles
 //@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
+//@ for _, r in ipairs(plan.ring) do
+//@     if r.filler == "peers" then parts = r end
+//@ end
+//@ if parts then sizes[#sizes] = 1 end
 //@ for _, r in ipairs(plan.ring) do
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
@@ -13,7 +19,11 @@
 //@         elseif r.filler == "bulk" then
 //@             by_row = by_row or has(t, "gathered")
 //@             rings_of[name] = (has(rings_of, name) and rings_of[name] or 0) + 1
-//@             if t.multicast > 1 then shares[t.rank], shared_ring[r.name] = true, true else loads[t.rank] = true end
+//@             local copy = (has(t, "cache") and "hinted_" or "") .. t.rank
+//@             if has(t, "cache") and not has(hinted, t.cache) then
+//@                 policies[#policies + 1], hinted[t.cache] = t.cache, true
+//@             end
+//@             if t.multicast > 1 then shares[copy], shared_ring[r.name] = true, true else loads[copy] = true end
 //@         else
 //@             stores[t.rank] = true
 //@         end
@@ -31,6 +41,7 @@
 //@         if has(shared_ring, r.name) then remote = true else own = true end
 //@     end
 //@ end
+//@ remote = remote or parts ~= nil
 //@ include "blocks/mbarrier.cuh" remote = remote
 
 //@ if remote and own then
@@ -46,7 +57,7 @@
 //@ include "blocks/dependency.cuh"
 
 //@ end
-//@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores
+//@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores, policies = policies
 
 //@ if by_row then
 //@ include "blocks/elect.cuh"
@@ -60,6 +71,19 @@
 //@     if r.filler ~= "threads" and #r.tensor > 0 then
 //@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
 //@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = spans(r)[1], cluster_n = spans(r)[2]
+//@         local skips, lane = false, false
+//@         for _, role in ipairs(plan.role) do
+//@             for _, step in ipairs(role.step) do
+//@                 skips = skips or step.op == "skip" and step.ring == r.name
+//@                 lane = lane or step.op == "wait_full" and step.call == r.name .. "_wait_full_lane"
+//@             end
+//@         end
+//@         if lane then
+//@ include "blocks/ring_lane.cuh" ring = r, role = plan.role.consumer
+//@         end
+//@         if skips then
+//@ include "blocks/ring_skip.cuh" ring = r
+//@         end
 
 //@         for _, name in ipairs(r.tensor) do
 //@             if r.filler == "arrive" then
@@ -79,5 +103,11 @@
 //@     local r = plan.ring[plan.item_ring]
 //@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
 //@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = 1, cluster_n = 1
+
+//@ end
+//@ if parts then
+//@ include "blocks/parts.cuh" model = plan, ring = parts, stride = plan.parts.stride,
+//@     full_offset = plan.shared[parts.full_shared].offset, empty_offset = plan.shared[parts.empty_shared].offset,
+//@     offset = plan.shared[parts.name .. ".sums"].offset
 
 //@ end

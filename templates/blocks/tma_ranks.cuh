@@ -1,9 +1,24 @@
-//@ -- Bulk tensor copies of tensors of any rank. loads, shares, stores: by rank, whether there is one; shares are loads
-//@ -- for several blocks.
+//@ -- Bulk tensor copies of tensors of any rank. loads, shares, stores: by rank, "2", whether there is one, and by
+//@ -- "hinted_2" whether one says what becomes of its bytes in the L2; shares are loads for several blocks. policies:
+//@ -- the words for that.
 //@ param loads table
 //@ param shares table
 //@ param stores table
+//@ param policies table
 //@ local first = true
+//@ for _, word in ipairs(policies) do
+//@     if not first then
+
+//@     end
+//@     first = false
+// What the L2 does with what a copy brings: ${word}.
+__device__ __forceinline__ u64 cache_${word}()
+{
+    u64 policy;
+    asm("createpolicy.fractional.L2::${word}.b64 %0, 1.0;" : "=l"(policy));
+    return policy;
+}
+//@ end
 //@ for rank = 1, 5 do
 //@     local types, from, to, bindings, comma = "", "", "", "", ""
 //@     for d = rank - 1, 0, -1 do -- innermost first
@@ -11,35 +26,42 @@
 //@         bindings, comma = bindings .. comma .. '"r"(i' .. d .. ")", ", "
 //@     end
 //@     for d = 0, rank - 1 do types = types .. ", int i" .. d end
-//@     if has(loads, rank) then
-//@         if not first then
+//@     for hinted = 0, 1 do
+//@         local hint, also = hinted == 1 and ".L2::cache_hint" or "", hinted == 1 and "hinted_" or ""
+//@         local policy = hinted == 1 and ", u64 policy" or ""
+//@         if has(loads, also .. rank) then
+//@             if not first then
 
-//@         end
-//@         first = false
+//@             end
+//@             first = false
+//@             local operand = hinted == 1 and ", %" .. rank + 3 or ""
+//@             local value = hinted == 1 and ', "l"(policy)' or ""
 // Starts the copy of the box at these coordinates into shared memory; its bytes are counted on the barrier.
-__device__ __forceinline__ void tma_load_${rank}d(u32 destination, const tensor_map *map, u32 barrier${types})
+__device__ __forceinline__ void tma_load_${also}${rank}d(u32 destination, const tensor_map *map, u32 barrier${types}${policy})
 {
-    asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes "
-                 "[%0], [%1, {${from}}], [%2];" ::"r"(destination),
-                 "l"(map), "r"(barrier), ${bindings}
+    asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes${hint} "
+                 "[%0], [%1, {${from}}], [%2]${operand};" ::"r"(destination),
+                 "l"(map), "r"(barrier), ${bindings}${value}
                  : "memory");
 }
-//@     end
-//@     if has(shares, rank) then
-//@         if not first then
-
 //@         end
-//@         first = false
-//@         local blocks = rank + 3
+//@         if has(shares, also .. rank) then
+//@             if not first then
+
+//@             end
+//@             first = false
+//@             local blocks, operand = rank + 3, hinted == 1 and ", %" .. rank + 4 or ""
+//@             local value = hinted == 1 and ', "l"(policy)' or ""
 // The same into every block of the cluster whose bit is set in blocks, at the same address and barrier of each.
-__device__ __forceinline__ void tma_multicast_${rank}d(u32 destination, const tensor_map *map, u32 barrier${types},
-                                                 u16 blocks)
+__device__ __forceinline__ void tma_multicast_${also}${rank}d(u32 destination, const tensor_map *map, u32 barrier${types},
+                                                 u16 blocks${policy})
 {
-    asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
-                 "[%0], [%1, {${from}}], [%2], %${blocks};" ::"r"(destination),
-                 "l"(map), "r"(barrier), ${bindings}, "h"(blocks)
+    asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster${hint} "
+                 "[%0], [%1, {${from}}], [%2], %${blocks}${operand};" ::"r"(destination),
+                 "l"(map), "r"(barrier), ${bindings}, "h"(blocks)${value}
                  : "memory");
 }
+//@         end
 //@     end
 //@     if has(stores, rank) then
 //@         if not first then

@@ -3,7 +3,7 @@
 //@ param model table
 //@ local plan = model
 //@ for _, step in ipairs(plan.role.consumer.step) do
-//@     if step.op == "read" and has(step, "place") and step.call then
+//@     if step.op == "read" and has(step, "place") and has(step, "tensor") and step.call then
 //@         local held, name = plan.place[step.place], step.tensor
 //@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
 //@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m, block_rows = 64

@@ -147,6 +147,8 @@ if [ "${FULL:-0}" = 1 ]; then
         for spec in types fused; do
             for arch in sm_90a sm_80; do own specs/gemm_$spec.lua --arch $arch $mode; done
         done
+        own specs/gemm_small.lua $mode
+        own specs/gemm_split.lua $mode
         for arch in sm_90a sm_80; do own specs/fft.lua --arch $arch $mode; done
         own tests/gpu/corners.lua --set M=200,N=208,K=96 $mode
     done
@@ -160,6 +162,8 @@ else
     own specs/gemm_types.lua --arch sm_80 --complete random --seed 8
     own specs/gemm_fused.lua --arch sm_90a --complete random --seed 9
     own specs/gemm_fused.lua --arch sm_80 --complete late
+    own specs/gemm_small.lua --complete random --seed 10
+    own specs/gemm_split.lua --complete late
     own specs/fft.lua --arch sm_90a --complete late
     own specs/fft.lua --arch sm_80 --complete random --seed 7
     own tests/gpu/corners.lua --set M=200,N=208,K=96 --complete random --seed 6

@@ -79,3 +79,17 @@ kernel "corner_even" {
   like = base, B = tensor { 64, K, dtype = "bf16" }, D = tensor { M, 64, dtype = "bf16" }, tile = { n = 64 },
   run = { { M = 520, K = 584 } },
 }
+-- Rows of D of four boxes and of one go out whole, those of two in chunks.
+kernel "corner_whole" {
+  like = base, tile = { n = 256 },
+  arch = { sm_90a = { pipeline = { stages = 3, store = "whole" } }, sm_80 = { tile = { n = 128 } } },
+  run = { { M = 520, N = 520, K = 584 }, { M = 72, N = 40, K = 0 } },
+}
+kernel "corner_whole_narrow" {
+  like = base, tile = { m = 64, n = 64 }, cluster = { m = 1 }, arch = { sm_90a = { pipeline = { store = "whole" } } },
+  run = { { M = 520, N = 168, K = 584 } },
+}
+kernel "corner_chunks" {
+  like = base, tile = { n = 128 }, arch = { sm_90a = { pipeline = { store = "chunks" } } },
+  run = { { M = 520, N = 168, K = 584 } },
+}

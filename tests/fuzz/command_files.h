@@ -77,6 +77,11 @@ static const struct {
     {"maps.args", "buffer:8K,name=A,fill=iota:u8\n"
                   "map:buffer=A dtype=bf16 dim=64,64 box=64,64 swizzle=128B\n"
                   "buf:64\n"},
+    {"rows.json",
+     "{\"rows\": [{\"kernel\": \"layer\", \"arch\": \"sm_90a\", \"gpu_model\": \"G\", \"problem_size\": {\"M\": 4},\n"
+     "  \"backend\": \"tilewright\", \"mode\": \"burst\", \"latency_ms\": 2.0, \"run\": \"a\"},\n"
+     " {\"kernel\": \"layer\", \"arch\": \"sm_90a\", \"gpu_model\": \"G\", \"problem_size\": {\"M\": 4},\n"
+     "  \"backend\": \"peer\", \"mode\": \"burst\", \"latency_ms\": 1.5, \"run\": \"a\"}]}\n"},
     {"cache/0123456789abcdef0123456789abcdef.twc", "TWCACHE1"},
     {"cache/0123456789abcdef0123456789abcdef.lock", ""},
 };

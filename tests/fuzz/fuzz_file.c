@@ -5,7 +5,7 @@
    library with a build-id; l the loader's cache; n names of files in the folder of a library and of the cache, one a
    line; m what a compiler logged; d D what a debug build's waits left behind, on hardware and on the emulator; a
    arguments of `tilewright emu`, and whatever file these name; w words of `fill`; x a call as libtilewright-explain.so
-   reads it. */
+   reads it; r rows of results. */
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -16,6 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <json-c/json.h>
 #include <xxhash.h>
 
 #include "cache_entry.h"
@@ -25,6 +26,7 @@
 #include "emu/emu.h"
 #include "explain/explain.h"
 #include "find_cuda.h"
+#include "results/results_internal.h"
 #include "spec/fill.h"
 
 #include "../../templates/host/debug.h"
@@ -365,6 +367,56 @@ static void file_fill(const char *text)
         fill_read(row, text, &fill);
 }
 
+/* ---- results ----------------------------------------------------------------------------------------------------- */
+
+/* Every number that places something is one: texts stand between tags, and are escaped. */
+static void file_check_svg(const char *svg)
+{
+    static const char *const wrong[] = {"=\"nan", "=\"-nan", "=\"inf", "=\"-inf", "=\"Mnan", "=\"M-nan"};
+    for (const char *tag = strchr(svg, '<'); tag; tag = strchr(tag + 1, '<')) {
+        size_t length = strcspn(tag, ">");
+        for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
+            if (memmem(tag, length, wrong[i], strlen(wrong[i])))
+                abort();
+    }
+}
+
+/* Joined, summed up and drawn; what is refused is told. text: with a zero behind it. */
+static void file_results(const char *text, size_t size)
+{
+    struct tw_runtime rt;
+    struct tw_error error = {""};
+    struct tell tell;
+    struct results_view *view = NULL;
+    int views = 0;
+    file_begin(&rt, (const uint8_t *)text, size, NULL);
+    struct results results = {.rt = &rt};
+    if (tell_open(&tell, "results", true) != 0)
+        abort();
+    bool sound = results_parse(&results, "rows", text, size, &tell) == 0;
+    if (sound != (json_object_array_length(tell.diagnostics) == 0) || sound != (results.count > 0))
+        abort();
+    if (sound && (results_join(&results, &tell) < 0 ||
+                  results_views(&results, &(struct results_choice){NULL, NULL, NULL}, &view, &views, &error) != TW_OK))
+        abort();
+    for (int i = 0; i < views; i++) {
+        const struct results_view *one = &view[i];
+        if (results_print_table(one, &tell, &error) != TW_OK)
+            abort();
+        for (int m = 0; m < RESULTS_MEASURES; m++) {
+            struct svg svg = {.rt = &rt};
+            if (results_draw(&svg, &one, 1, (enum results_measure)m))
+                file_check_svg(svg.text);
+            svg_free(&svg);
+        }
+    }
+    results_views_free(&rt, view, views);
+    results_free(&results);
+    json_object_put(tell.diagnostics);
+    json_object_put(tell.result);
+    tw_runtime_close(&rt);
+}
+
 /* ------------------------------------------------------------------------------------------------------------------ */
 
 static void file_text(int kind, const uint8_t *data, size_t size)
@@ -374,7 +426,10 @@ static void file_text(int kind, const uint8_t *data, size_t size)
         return;
     memcpy(text, data, size);
     text[size] = '\0';
-    (kind == 'm' ? file_log : file_fill)(text);
+    if (kind == 'r')
+        file_results(text, size);
+    else
+        (kind == 'm' ? file_log : file_fill)(text);
     free(text);
 }
 
@@ -398,7 +453,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     for (size_t i = 0; i < sizeof readers / sizeof *readers; i++)
         if (readers[i].kind == kind)
             readers[i].read(copy, size - 1);
-    if (kind == 'm' || kind == 'w')
+    if (kind == 'm' || kind == 'w' || kind == 'r')
         file_text(kind, copy, size - 1);
     if (kind == 'd' || kind == 'D')
         file_records(copy, size - 1, kind == 'd');

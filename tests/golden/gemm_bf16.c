@@ -75,7 +75,7 @@ static const struct image images[] = {
     {NULL, source_sm_80, NULL, 5, 0, "/tilewright/gemm_bf16.sm_80.cu", 1},
     {NULL, source_sm_80_unaligned, NULL, 5, 0, "/tilewright/gemm_bf16.sm_80_unaligned.cu", 1},
     {NULL, source_sm_90a, NULL, 6, 0, "/tilewright/gemm_bf16.sm_90a.cu", 1},
-    {NULL, source_sm_90a_unaligned, NULL, 5, 0, "/tilewright/gemm_bf16.sm_90a_unaligned.cu", 1},
+    {NULL, source_sm_90a_unaligned, NULL, 6, 0, "/tilewright/gemm_bf16.sm_90a_unaligned.cu", 1},
 };
 
 static const struct gemm_bf16_variant variants[] = {

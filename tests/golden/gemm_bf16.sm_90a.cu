@@ -459,7 +459,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_cons
         const int t3_0 = args.K + 63;
         const int t3_1 = t3_0 / 64;
         const int k_turns = (int)t3_1;
-        while (items_next(args, items, at_m, at_n)) {
+        bool more = items_next(args, items, at_m, at_n);
+        while (more) {
             [[maybe_unused]] int at_k = 0;
             int at_k_turn = 0;
             #pragma unroll 1
@@ -476,6 +477,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_cons
                     ab_release(ab_oldest);
             }
             at_k = at_k_turn * 64;
+            int next_m = 0, next_n = 0;
+            more = items_next(args, items, next_m, next_n);
+            asm volatile("" : "+r"(next_m), "+r"(next_n)); // found now, while the last products run
             mma_wait_0();
             if (at_k_turn > 0)
                 ab_release(ab_oldest);
@@ -503,6 +507,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_cons
                 d_barrier(consumer);
                 D_store(args, consumer, buffer, at_m + (int)consumer * 64 + block * 64, at_n + first_pair * 8);
             }
+            at_m = next_m;
+            at_n = next_n;
         }
         d_wait_0();
     }

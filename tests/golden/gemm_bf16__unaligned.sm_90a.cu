@@ -391,7 +391,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const 
         const int t3_0 = args.K + 63;
         const int t3_1 = t3_0 / 64;
         const int k_turns = (int)t3_1;
-        while (items_next(args, items, at_m, at_n)) {
+        bool more = items_next(args, items, at_m, at_n);
+        while (more) {
             [[maybe_unused]] int at_k = 0;
             int at_k_turn = 0;
             #pragma unroll 1
@@ -408,6 +409,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const 
                     ab_release(ab_oldest);
             }
             at_k = at_k_turn * 64;
+            int next_m = 0, next_n = 0;
+            more = items_next(args, items, next_m, next_n);
+            asm volatile("" : "+r"(next_m), "+r"(next_n)); // found now, while the last products run
             mma_wait_0();
             if (at_k_turn > 0)
                 ab_release(ab_oldest);
@@ -440,6 +444,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const 
                     __syncwarp();
                 }
             }
+            at_m = next_m;
+            at_n = next_n;
         }
     }
 }

@@ -533,7 +533,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
         const int t3_0 = args.K + 63;
         const int t3_1 = t3_0 / 64;
         const int k_turns = (int)t3_1;
-        while (items_next(args, items, at_m, at_n)) {
+        bool more = items_next(args, items, at_m, at_n);
+        while (more) {
             [[maybe_unused]] int at_k = 0;
             int at_k_turn = 0;
             #pragma unroll 1
@@ -566,6 +567,9 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
                         R_for_D[half][i] = R_read(line, i * 8);
                 }
             }
+            int next_m = 0, next_n = 0;
+            more = items_next(args, items, next_m, next_n);
+            asm volatile("" : "+r"(next_m), "+r"(next_n)); // found now, while the last products run
             mma_wait_0();
             if (at_k_turn > 0)
                 ab_release(ab_oldest);
@@ -631,6 +635,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
                 d_barrier(consumer);
                 D_store(args, consumer, buffer, at_m + (int)consumer * 64 + block * 64, at_n + first_pair * 8);
             }
+            at_m = next_m;
+            at_n = next_n;
         }
         d_wait_0();
     }

@@ -22,8 +22,12 @@ each)
     gap=
     for command in $($program --help | sed -n 's/^  tilewright \([a-z][a-z]*\).*/\1/p'); do
         told "$command" "$command"
-        [ "$command" = show ] || continue
-        for verb in swizzle smem timeline; do told "show $verb" show $verb; done
+        case $command in
+        show) verbs='swizzle smem timeline' ;;
+        results) verbs='merge plot table' ;;
+        *) verbs= ;;
+        esac
+        for verb in $verbs; do told "$command $verb" "$command" "$verb"; done
     done
     ;;
 *)

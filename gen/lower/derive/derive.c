@@ -20,13 +20,13 @@ static bool read_together(const struct derive *d, int one, int other)
     return true;
 }
 
-/* Names of one meaning each: rings before this one, that of the results, that of items. */
+/* Names of one meaning each: rings before this one, that of the results, that of items, that of sums. */
 static bool is_ring(const struct derive *d, const struct derive_ring *ring, const char *name)
 {
     for (const struct derive_ring *other = d->ring; other < ring; other++)
         if (strcmp(other->name, name) == 0)
             return true;
-    return strcmp(name, "d") == 0 || strcmp(name, "item") == 0;
+    return strcmp(name, "d") == 0 || strcmp(name, "item") == 0 || strcmp(name, "parts") == 0;
 }
 
 /* The ring's name: its tensors' names in small letters, and a number where there is another of that name. */

@@ -84,8 +84,7 @@ struct derive_held {
 };
 
 struct derive_flight {
-    int dot;   /* -1: an empty group */
-    int group; /* its number */
+    int dot, group; /* dot -1: an empty group; its number */
     bool old;  /* issued in the turn before */
 };
 
@@ -97,7 +96,7 @@ struct derive {
     int *loop;              /* by operation: of plan.loop */
     int rows;               /* of an item's tiles: the rows of every dot */
     int blocks;             /* of 64 rows, of one consumer */
-    int consumers;
+    int consumers, abreast; /* of them those that split an item's rows: all, or 1 where they take items in turn */
     int warps_n;      /* warps side by side along the columns; 1 where rows are reduced */
     bool synchronous; /* dots are done when they are issued */
     bool copies;      /* without a producer: rings are filled by cp.async, in groups; else by loads and stores */
@@ -105,7 +104,9 @@ struct derive {
     int meeting;      /* without a producer: of plan.barrier, where all threads meet */
     bool *once;       /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
     int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
+    bool lane;             /* one lane of a warp waits for a stage, and the others for it */
     int turns;             /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
+    int parts, part_meeting, part_tile; /* plan_some(ring); or of plan.barrier and plan_some(node): derive_parts.c */
 
     /* while it walks */
     struct plan_role *producer, *consumer; /* producer: NULL where the consumers fill */
@@ -269,7 +270,6 @@ int derive_refuse(struct derive *d, int op, const char *text); /* at the operati
 /* The value of a node of the work graph lives in that place (plan_some) whenever it lives in one. */
 int derive_home(struct derive *d, int node, int place);
 int derive_home_of(const struct derive *d, int node); /* 0: it has none */
-
 /* It is there now, and nothing else is. */
 int derive_own(struct derive *d, int place, int node);
 int derive_place_of(const struct derive *d, int node); /* plan_some(place) where the value is now; 0: nowhere */

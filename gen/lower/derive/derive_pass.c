@@ -143,7 +143,7 @@ int derive_new_place(struct derive *d, int node, const char *name, int columns)
     struct plan_place place = {.name = plan_text(p, "%s%d", name, p->place_count),
                                .kind = rows ? PLAN_PLACE_ROWS : PLAN_PLACE_FRAGMENT,
                                .dtype = TW_FP32,
-                               .rows = d->rows / d->consumers,
+                               .rows = d->rows / d->abreast,
                                .cols = columns,
                                .registers = rows ? 2 * d->blocks : d->blocks * columns / 2 / d->warps_n,
                                .shared = -1};

@@ -17,12 +17,20 @@ int derive_take(struct derive *d, int number, int shift)
     int status = derive_produce(d, number, shift);
     d->held[d->helds++] = (struct derive_held){.ring = number, .uses = ring->inner < 0 ? ring->users : 1, .group = -1};
     d->taken |= 1u << number;
+    if (!status && d->abreast < d->consumers)
+        status = derive_emit(d, d->consumer,
+                             (struct plan_step){.op = PLAN_SKIP,
+                                                .ring = ring->number,
+                                                .tensor = -1,
+                                                .call = plan_text(p, "%s_skip", ring->name),
+                                                .why = "in another consumer's items: the stage is that one's"});
     return status ? status
                   : derive_emit(d, d->consumer,
                                 (struct plan_step){.op = PLAN_WAIT_FULL,
                                                    .ring = ring->number,
                                                    .tensor = -1,
-                                                   .call = plan_text(p, "%s_wait_full", ring->name)});
+                                                   .call = plan_text(p, "%s_%s", ring->name,
+                                                                     d->lane ? "wait_full_lane" : "wait_full")});
 }
 
 int derive_ring_of(const struct derive *d, int load)

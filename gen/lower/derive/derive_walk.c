@@ -182,8 +182,8 @@ static int begin_turn(struct derive *d, int loop, int shift)
     return status;
 }
 
-/* A step of taking turns; `only`: plan_some(consumer) that alone makes it, 0: all. */
-static int pass_turn(struct derive *d, enum plan_op op, int only)
+/* A step of taking turns; `only`: plan_some(consumer) that alone makes it, or PLAN_NEXT; 0: all. */
+static int pass_on(struct derive *d, enum plan_op op, int only, const char *why)
 {
     return !d->turns ? 0
                      : derive_emit(d, d->consumer,
@@ -192,7 +192,23 @@ static int pass_turn(struct derive *d, enum plan_op op, int only)
                                                       .tensor = -1,
                                                       .count = plan_number(d->turns),
                                                       .only = only,
-                                                      .call = op == PLAN_BARRIER ? "turn_wait" : "turn_pass"});
+                                                      .call = op == PLAN_BARRIER ? "turn_wait" : "turn_pass",
+                                                      .why = why});
+}
+
+/* Consumers take whole items in turn. Each waits until the one before it has issued its item's last dot, so that it
+ * knows of every stage that it skips, and then takes its own from the one ring; the tensor cores go from main loop to
+ * main loop, and what is behind one runs under the next. Behind the last item one more turn was passed on: who would be
+ * next takes it. */
+static bool in_turn(const struct derive *d)
+{
+    return d->abreast < d->consumers;
+}
+
+/* Turns within an item. */
+static int pass_turn(struct derive *d, enum plan_op op)
+{
+    return in_turn(d) ? 0 : pass_on(d, op, 0, NULL);
 }
 
 /* The rest of it, with the next turn's dot unless it is the last. What this turn's dot gave is gone with that one. */
@@ -202,13 +218,13 @@ static int rest_of_turn(struct derive *d, int loop, bool last)
     if (!last) {
         status = derive_land(d, place);
         d->taken &= ~d->ahead_rings;
-        status = status ? status : pass_turn(d, PLAN_BARRIER, 0);
+        status = status ? status : pass_turn(d, PLAN_BARRIER);
         status = status ? status : derive_issue(d, d->ahead, PLAN_FROM_ZERO, d->ahead_shift);
         next = d->owner[plan_number(place)];
         d->owner[plan_number(place)] = -1;
     }
     status = status ? status : derive_finish_dot(d, d->before);
-    status = status || last ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, 0);
+    status = status || last ? status : pass_turn(d, PLAN_BARRIER_ARRIVE);
     status = status ? status : body(d, d->before + 1, d->work.program->op[loop].end);
     status = status ? status : end_turn(d, loop);
     if (!last)
@@ -582,7 +598,8 @@ static int body(struct derive *d, int first, int end)
             i = op->end;
             break;
         case PROGRAM_RESULT:
-            status = derive_own(d, derive_home_of(d, d->work.op[i].leaf), d->work.op[i].leaf);
+            status = derive_add_parts(d, i);
+            status = status ? status : derive_own(d, derive_home_of(d, d->work.op[i].leaf), d->work.op[i].leaf);
             break;
         default:
             break;
@@ -600,22 +617,64 @@ static bool is_multicast(const struct derive *d, const struct derive_ring *ring)
     return false;
 }
 
+static int items_begin(struct derive *d)
+{
+    struct plan_step step = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "tiles"};
+    int status = d->producer ? derive_emit(d, d->producer, step) : 0;
+    if (in_turn(d))
+        step.share = d->consumers;
+    return status ? status : derive_emit(d, d->consumer, step);
+}
+
+/* One past the last operation of an item that a dot is issued in, loops whole. */
+static int end_of_dots(const struct derive *d)
+{
+    int end = 0;
+    for (int i = 0; i < d->work.program->op_count; i++) {
+        int at = i;
+        while (d->work.op[at].parent >= 0)
+            at = d->work.op[at].parent;
+        if (d->work.program->op[i].kind == PROGRAM_DOT)
+            end = (at == i ? i : d->work.program->op[at].end) + 1;
+    }
+    return end;
+}
+
+/* What is done for an item; in another's turn its consumer has begun to store by the time that this one's begins. */
+static int item(struct derive *d)
+{
+    int all = d->work.program->op_count, dots = in_turn(d) ? end_of_dots(d) : all, status = 0;
+    if (in_turn(d))
+        status =
+            pass_on(d, PLAN_BARRIER, 0, "the stages before this item's are known to be full, and their dots issued");
+    status = status ? status : body(d, 0, dots);
+    if (!status && in_turn(d))
+        status = pass_on(d, PLAN_BARRIER_ARRIVE, 0,
+                         "this item's dots are issued: the next one's follow on the tensor cores");
+    return status ? status : body(d, dots, all);
+}
+
 int derive_steps(struct derive *d)
 {
     struct plan *p = d->work.l->plan;
     d->around = d->ahead = d->before = -1;
     int status = derive_zeros_before_items(d);
-    status = status ? status : pass_turn(d, PLAN_BARRIER_ARRIVE, plan_some(d->consumers - 1)); /* the first may begin */
+    status = status ? status
+                    : pass_on(d, PLAN_BARRIER_ARRIVE, plan_some(d->consumers - 1),
+                              in_turn(d) ? "the first may begin" : NULL);
     status = status ? status : derive_next_item(d, true);
-    status = status ? status : both(d, (struct plan_step){.op = PLAN_LOOP, .ring = -1, .tensor = -1, .call = "tiles"});
+    status = status ? status : items_begin(d);
     status = status ? status : derive_take_item(d);
-    status = status ? status : body(d, 0, d->work.program->op_count);
+    status = status ? status : item(d);
     if (!status && d->flights) /* every result is stored, or is refused as unused */
         status = derive_refuse(d, d->flight[0].dot, "a dot is in flight at an item's end, and nobody waits for it");
+    status = status ? status : derive_end_last(d);
     status = status ? status : derive_next_item(d, false);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     status = status ? status : derive_end_items(d);
-    status = status ? status : pass_turn(d, PLAN_BARRIER, plan_some(0));
+    status = status       ? status
+             : in_turn(d) ? pass_on(d, PLAN_BARRIER, PLAN_NEXT, "nobody leaves behind what was passed on to it")
+                          : pass_on(d, PLAN_BARRIER, plan_some(0), NULL);
     for (int r = 0; r < d->ring_count && !status; r++)
         if (is_multicast(d, &d->ring[r]))
             status = derive_emit(d, d->producer,
@@ -623,6 +682,7 @@ int derive_steps(struct derive *d)
                                                     .ring = d->ring[r].number,
                                                     .tensor = -1,
                                                     .call = plan_text(p, "%s_drain", d->ring[r].name)});
+    status = status ? status : derive_drain_parts(d);
     int ring = p->ring_count - 1;
     if (!status && ring >= 0 && p->ring[ring].filler == PLAN_FILL_THREADS)
         status = derive_emit(d, d->consumer,

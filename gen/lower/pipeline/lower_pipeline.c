@@ -12,6 +12,7 @@
 enum {
     WARPGROUP = 128,
     MOST_STAGES = 8,
+    MOST_STREAMED = 16, /* of a swapped product: memory bounds it, and so what is on its way */
     MOST_CONSUMERS = 3,
     PRODUCER_REGISTERS = 40,
     PRODUCER_LEAST = 24,  /* where two consumers take the rest of what 384 threads begin with, 168 each */
@@ -92,23 +93,49 @@ static int consumer_registers(int consumers)
     return consumers == 3 ? CONSUMER_OF_THREE : CONSUMER_MOST;
 }
 
+/* Whether consumers take items in turn: MODE. 0 or 1. */
+static int choose_mode(struct pipeline *x, bool *in_turn)
+{
+    const struct spec_value *set = pipeline_field(x, "pipeline.mode");
+    const struct spec_value *consumers = pipeline_field(x, "pipeline.consumers");
+    const struct spec_value *turns = pipeline_field(x, "pipeline.turns");
+    const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
+    *in_turn = set->set && strcmp(set->text, "items") == 0;
+    if (!*in_turn)
+        return 0;
+    if (consumers->set && consumers->integer == 1)
+        return pipeline_report(x, consumers->loc, "pipeline.consumers", "PROGRAM-ITEMS",
+                               "one consumer takes all items, and mode = \"items\" is about several that take them in "
+                               "turn; write consumers = 2, or mode = \"cooperative\"");
+    if (turns->set && turns->integer)
+        return pipeline_report(x, turns->loc, "pipeline.turns", "PROGRAM-ITEMS",
+                               "consumers that take items in turn pass the tensor cores on from item to item, not from "
+                               "dot to dot; write turns = false, or mode = \"cooperative\"");
+    if (persistent->set && !persistent->integer)
+        return pipeline_report(x, persistent->loc, "schedule.persistent", "PROGRAM-ITEMS",
+                               "a block takes one item alone where persistent = false, and its consumers none in turn; "
+                               "write mode = \"cooperative\", or leave persistent out");
+    return 0;
+}
+
 static int choose_consumers(struct pipeline *x)
 {
     int rows = x->d.rows, fallback = rows / PIPELINE_ROWS;
+    bool in_turn;
+    int fault = choose_mode(x, &in_turn);
     while (fallback > 1 && (fallback > MOST_CONSUMERS || (rows / PIPELINE_ROWS) % fallback))
         fallback--;
     if (fallback == 3 && rows / PIPELINE_ROWS > 3)
         fallback = 2;
-    int consumers =
-        pipeline_choose(x, "pipeline.consumers", fallback < 1 ? 1 : fallback, "each multiplies its 64 rows or more");
-    if (rows % (PIPELINE_ROWS * consumers) == 0) {
-        x->d.consumers = consumers;
-        x->d.blocks = rows / PIPELINE_ROWS / consumers;
-        return 0;
-    }
-    x->d.consumers = consumers; /* for what else is wrong */
-    x->d.blocks = rows > PIPELINE_ROWS * consumers ? rows / PIPELINE_ROWS / consumers : 1;
-    return pipeline_check_rows(x, consumers);
+    fallback = in_turn ? 2 : fallback < 1 ? 1 : fallback;
+    int consumers = pipeline_choose(x, "pipeline.consumers", fallback,
+                                    in_turn ? "one stores an item while the other multiplies the next"
+                                            : "each multiplies its 64 rows or more");
+    x->d.consumers = consumers;
+    x->d.abreast = in_turn ? 1 : consumers;
+    int unit = PIPELINE_ROWS * x->d.abreast;
+    x->d.blocks = rows > unit ? rows / unit : 1; /* of what is no multiple, for what else is wrong */
+    return fault | (rows % unit ? pipeline_check_rows(x, x->d.abreast) : 0);
 }
 
 const char *pipeline_dot_name(struct pipeline *x, int op)
@@ -127,7 +154,7 @@ int pipeline_accumulator(struct pipeline *x, int op, const char *name)
     int place = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_sum", name),
                                                             .kind = PLAN_PLACE_ACCUMULATOR,
                                                             .dtype = o->tile.dtype,
-                                                            .rows = x->d.rows / x->d.consumers,
+                                                            .rows = x->d.rows / x->d.abreast,
                                                             .cols = o->tile.columns,
                                                             .registers = sums / 2,
                                                             .shared = -1});
@@ -145,7 +172,8 @@ int pipeline_accumulator(struct pipeline *x, int op, const char *name)
             if ((other->kind != PROGRAM_PARAM && other->kind != PROGRAM_RESULT) || other->loop != loop ||
                 other->which != which)
                 continue;
-            status = derive_home(&x->d, x->d.work.op[k].leaf, place);
+            bool parts = other->kind == PROGRAM_RESULT && x->program->op[loop].parts && !x->program->op[loop].by_last;
+            status = parts ? pipeline_part_place(x, k, name) : derive_home(&x->d, x->d.work.op[k].leaf, place);
             result = other->kind == PROGRAM_RESULT ? x->d.work.op[k].leaf : result;
         }
         node = result;
@@ -197,7 +225,7 @@ int pipeline_operand_place(struct pipeline *x, int op, const char *name)
     k->operand = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_operand", name),
                                                              .kind = PLAN_PLACE_OPERAND,
                                                              .dtype = x->program->op[op].arg[1].dtype,
-                                                             .rows = x->d.rows / x->d.consumers,
+                                                             .rows = x->d.rows / x->d.abreast,
                                                              .cols = tile->columns,
                                                              .registers = operand_words(x, tile),
                                                              .shared = -1});
@@ -244,7 +272,7 @@ int pipeline_resident(struct pipeline *x, int beside, int most)
         x->d.dot[op].operand = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_held", name),
                                                                            .kind = PLAN_PLACE_OPERAND,
                                                                            .dtype = load->tile.dtype,
-                                                                           .rows = x->d.rows / x->d.consumers,
+                                                                           .rows = x->d.rows / x->d.abreast,
                                                                            .cols = load->tile.columns,
                                                                            .registers = words,
                                                                            .shared = -1});
@@ -268,15 +296,15 @@ int pipeline_carried(struct pipeline *x)
                                   "carry sums of dots, or cast(x, \"fp32\")",
                                   o->which + 1);
         int place = plan_add_place(
-            x->plan, (struct plan_place){.name = o->name ? plan_text(x->plan, "%s_%s", o->name, row ? "row" : "tile")
-                                                         : plan_text(x->plan, "carried%d", x->plan->place_count),
-                                         .kind = row ? PLAN_PLACE_ROWS : PLAN_PLACE_FRAGMENT,
-                                         .dtype = TW_FP32,
-                                         .rows = x->d.rows / x->d.consumers,
-                                         .cols = o->tile.columns,
-                                         .registers = row ? 2 * x->d.blocks
-                                                          : x->d.blocks * o->tile.columns / 2 / x->d.warps_n,
-                                         .shared = -1});
+            x->plan,
+            (struct plan_place){.name = o->name ? plan_text(x->plan, "%s_%s", o->name, row ? "row" : "tile")
+                                                : plan_text(x->plan, "carried%d", x->plan->place_count),
+                                .kind = row ? PLAN_PLACE_ROWS : PLAN_PLACE_FRAGMENT,
+                                .dtype = TW_FP32,
+                                .rows = x->d.rows / x->d.abreast,
+                                .cols = o->tile.columns,
+                                .registers = row ? 2 * x->d.blocks : x->d.blocks * o->tile.columns / 2 / x->d.warps_n,
+                                .shared = -1});
         if (!place || derive_home(&x->d, leaf, place))
             return 3;
         for (int k = i; k < x->program->op_count; k++)
@@ -317,15 +345,14 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
         else
             each += bytes;
     }
-    fixed += once + pipeline_item_bytes(x);
+    fixed += once + pipeline_item_bytes(x) + pipeline_part_bytes(x);
     x->buffers = buffers;
     if (each && (limit - fixed) / each < 2 && x->stored) {
         x->buffers = 1;
         fixed -= chunk * (buffers - 1);
     }
-    int fit = each ? (limit - fixed) / each : 1;
-    *stages =
-        pipeline_choose(x, "pipeline.stages", fit > MOST_STAGES ? MOST_STAGES : fit, "as many as shared memory holds");
+    int fit = each ? (limit - fixed) / each : 1, most = x->l->swapped ? MOST_STREAMED : MOST_STAGES;
+    *stages = pipeline_choose(x, "pipeline.stages", fit > most ? most : fit, "as many as shared memory holds");
     *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
     const struct pipeline_stages all = {.stages = *stages, .fit = fit, .each = each, .beside = fixed};
     return pipeline_check_stages(x, &all);
@@ -363,7 +390,7 @@ static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
     }
     r->full_arrivals = ring->copied ? WARPGROUP / 32 : 1;
     r->tx_bytes = ring->copied ? 0 : pipeline_stage_bytes(x, ring);
-    r->empty_arrivals = 4 * x->d.consumers * pipeline_readers(x, ring);
+    r->empty_arrivals = 4 * x->d.abreast * pipeline_readers(x, ring);
     return pipeline_ring_tiles(x, ring, r);
 }
 
@@ -451,8 +478,10 @@ static int memory_and_roles(struct pipeline *x)
                           : is_resident(x, &x->d.ring[r]) ? 1
                                                           : item_stages);
     status = status ? status : pipeline_item_ring(x);
+    status = status ? status : pipeline_part_ring(x);
     if (!status && x->stored)
         status = results(x);
+    status = status ? status : pipeline_part_meeting(x);
     if (!status && x->columns &&
         (!family_add_shared(p, "rows", rows_bytes(x), 16, 4 * x->d.consumers) ||
          family_add_value(p, "store_columns", x->columns)))
@@ -462,14 +491,17 @@ static int memory_and_roles(struct pipeline *x)
         status = add_barriers(x, x->d.ring[r].number);
     if (!status && p->item_ring)
         status = add_barriers(x, plan_number(p->item_ring));
+    if (!status && x->d.parts)
+        status = add_barriers(x, plan_number(x->d.parts));
     if (status)
         return status;
     int consumers = x->d.consumers;
     const struct spec_value *turns = pipeline_field(x, "pipeline.turns");
+    bool in_turn = x->d.abreast < consumers;
     if (consumers == 1)
         program_field_idle(x->l, FIELD_TURNS);
-    if (turns->set && turns->integer && consumers > 1) {
-        if (x->l->kernel->ahead_count == 0)
+    if (in_turn || (turns->set && turns->integer && consumers > 1)) {
+        if (!in_turn && x->l->kernel->ahead_count == 0)
             return program_refuse(x->l, turns->loc, "PROGRAM-TURNS",
                                   "consumers pass the tensor cores on around a dot that is issued a turn ahead; write "
                                   "ahead = { NAME = { turns = 1 } }, or turns = false");
@@ -575,17 +607,15 @@ int pipeline_items(struct pipeline *x, bool persistent)
     int longest = longest_first(x);
     if (longest == 3)
         return 3;
+    if (x->l->swapped && !order->set && two == 2)
+        way = pipeline_streamed_order(x, &why);
     if (longest == 0 && !order->set) {
         way = "longest";
         why = "items differ in length, and those that begin last are the shortest";
     }
-    int fallback = (int)spec_field_value(&x->l->fields, FIELD_GROUP);
-    const bool grouped = strcmp(way, "grouped") == 0;
-    if (!grouped || p->item_count != 2)
-        program_field_idle(x->l, FIELD_GROUP);
-    if (longest == 1 && (p->item_count == 1 || (grouped && p->item_count != 2)))
-        program_field_idle(x->l, FIELD_ORDER);
-    int group = pipeline_choose(x, "schedule.group", fallback, "bands of some items keep their tiles in the L2");
+    int group, fault = pipeline_group(x, way, longest == 1, &group);
+    if (fault)
+        return fault;
     if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
         return 3;
@@ -636,8 +666,9 @@ static int decide(struct pipeline *x)
     int status = derive_open(&x->d, x->l);
     if (status)
         return status;
+    const struct spec_value *poll = pipeline_field(x, "pipeline.poll");
     x->d.warps_n = 1;
-    pipeline_field(x, "pipeline.mode"); /* the one way that there is */
+    x->d.lane = poll->set && strcmp(poll->text, "lane") == 0;
     status = choose_consumers(x);
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
@@ -658,6 +689,7 @@ static int decide(struct pipeline *x)
     const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
     status = pipeline_loops(x);
     status = status ? status : pipeline_items(x, !persistent->set || persistent->integer);
+    status = status ? status : pipeline_part_memory(x);
     status = status ? status : memory_and_roles(x);
     status = status ? status : pipeline_elements(x);
     status = status ? status : registers(x);
@@ -696,7 +728,7 @@ static int variants(const struct spec *spec, const struct spec_kernel *kernel, c
 
 static int lower(const struct program_lowering *l)
 {
-    return pipeline_lower(l, "program.sm_90a.cu", decide);
+    return pipeline_lower_swapped(l, "program.sm_90a.cu", decide);
 }
 
 const struct program_lowerer program_lower_pipeline = {"pipeline", takes, variants, lower};

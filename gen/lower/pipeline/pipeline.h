@@ -40,6 +40,14 @@ struct pipeline {
  * be told of the kernel without the rest is told. */
 int pipeline_lower(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *));
 
+/* The same of the program with rows and columns swapped, where that is said or chosen (pipeline_swap.c). */
+int pipeline_lower_swapped(const struct program_lowering *l, const char *template_name,
+                           int (*decide)(struct pipeline *));
+
+/* Of a swapped program, whose items run along two axes: the order in which the operand that takes the instruction's
+ * rows is read once, and why. */
+const char *pipeline_streamed_order(const struct pipeline *x, const char **why);
+
 /* The field where the spec sets it; else one that is not set. */
 const struct spec_value *pipeline_field(const struct pipeline *x, const char *path);
 
@@ -104,7 +112,7 @@ int pipeline_tile_axis(const struct pipeline *x, int op, bool column);
 int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const char *rule, const char *format, ...)
     __attribute__((format(printf, 5, 6)));
 
-int pipeline_check_rows(const struct pipeline *x, int consumers);
+int pipeline_check_rows(const struct pipeline *x, int consumers); /* that split an item */
 int pipeline_check_dot(const struct pipeline *x, int op); /* once consumers and blocks are chosen */
 /* 1 where the architecture's dots do not multiply what this one is of, told where the spec says the dtypes; else 0. */
 int pipeline_refuse_dtypes(const struct pipeline *x, int op);
@@ -153,11 +161,23 @@ int pipeline_part_maps(struct pipeline *x); /* maps of fewer rows of what comes 
 int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent);
 int pipeline_check_dynamic(const struct pipeline *x, bool persistent); /* that they can, where the spec asks; 0, 1 */
 
+/* How many items along the first of two axes make a band of the order `way`, or a side of its squares; plain: the order
+ * is not that of items of different length. 0, 1. */
+int pipeline_group(struct pipeline *x, const char *way, bool plain, int *group);
+
 /* The ring that passes items on, where they come from a counter: its bytes of shared memory, and the ring itself, but
  * for its barriers, and its memory, which comes behind tiles. 0 or 3. */
 int pipeline_item_bytes(const struct pipeline *x);
 int pipeline_item_ring(struct pipeline *x);
 int pipeline_item_memory(struct pipeline *x);
+
+/* ---- pipeline_parts.c: a loop whose turns blocks share, nothing where there is none. Each returns 0 or 3 --------- */
+
+int pipeline_part_bytes(const struct pipeline *x); /* of shared memory, barriers with it */
+int pipeline_part_ring(struct pipeline *x);        /* by which sums come together, but for its barriers; the memory */
+int pipeline_part_memory(struct pipeline *x);      /* in the workspace, of blocks of no cluster; items are known */
+int pipeline_part_meeting(struct pipeline *x);     /* of consumers, behind other named barriers */
+int pipeline_part_place(struct pipeline *x, int op, const char *name); /* of the RESULT: a block's columns */
 
 /* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */
 

@@ -104,11 +104,13 @@ static int64_t known_divisor(const struct pipeline *x, int node)
     }
 }
 
-/* Tiles divide the extent, so that no condition keeps them inside, and pairs of them do not: the second block of a
- * cluster that nobody asked for would take one behind the last. */
+/* One tile has all of the extent, or tiles divide it, so that no condition keeps them inside, and pairs of them do not:
+ * the second block of a cluster that nobody asked for would take one behind the last. */
 static bool may_pass_extent(const struct pipeline *x, const struct program_axis *a)
 {
-    int64_t divisor = known_divisor(x, a->extent);
+    int64_t divisor = known_divisor(x, a->extent), extent;
+    if (expr_is_int(x->program->graph, a->extent, &extent) && extent <= a->tile)
+        return true;
     return a->tile > 0 && divisor % a->tile == 0 && divisor % (2 * (int64_t)a->tile) != 0;
 }
 
@@ -144,7 +146,8 @@ int pipeline_cluster(struct pipeline *x)
                                      "blocks of a cluster along %s make different numbers of turns of this loop, and "
                                      "wait for each other's tiles; write cluster = { %s = 1 }",
                                      a->name, a->name);
-        bool chosen = a->cluster == 0 && tiled == 2 && i == first && shares && !uneven && !may_pass_extent(x, a);
+        bool chosen = a->cluster == 0 && tiled == 2 && i == first && shares && !uneven && !x->l->swapped &&
+                      !may_pass_extent(x, a);
         x->cluster[i] = a->extent < 0 ? 1 : chosen ? 2 : a->cluster > 1 ? a->cluster : 1;
         x->blocks *= x->cluster[i];
         if (chosen || a->cluster > 1)

@@ -1,4 +1,5 @@
 /* The order of items: static, or from a counter. */
+#include <stdio.h>
 #include <string.h>
 
 #include "lower/pipeline/pipeline.h"
@@ -7,12 +8,36 @@ enum {
     STAGES = 2,      /* of the ring of items: one is read while the next is known */
     STAGE_UNIT = 16, /* bytes */
     COUNTERS = 8,    /* bytes of workspace: items that were taken, blocks that are through */
+    SQUARE = 16,     /* items along a side of a Hilbert curve's squares */
     L2_PARTS = 3,    /* of which two are for what items that run together read again and again */
 };
 
 static int refuse(const struct pipeline *x, const struct spec_value *field, const char *text)
 {
     return program_refuse(x->l, field->loc, "PROGRAM-DYNAMIC", "%s", text);
+}
+
+int pipeline_group(struct pipeline *x, const char *way, bool plain, int *group)
+{
+    const struct spec_value *set = pipeline_field(x, "schedule.group");
+    const bool curve = strcmp(way, "hilbert") == 0, banded = curve || strcmp(way, "grouped") == 0;
+    const int items = x->plan->item_count;
+    if (!banded || items != 2)
+        program_field_idle(x->l, FIELD_GROUP);
+    if (plain && (items == 1 || (banded && items != 2)))
+        program_field_idle(x->l, FIELD_ORDER);
+    *group = pipeline_choose(x, "schedule.group", curve ? SQUARE : (int)spec_field_value(&x->l->fields, FIELD_GROUP),
+                             curve ? "squares of a wave of blocks and more: neighbours follow each other"
+                                   : "bands of some items keep their tiles in the L2");
+    int below = 1;
+    while (2 * below <= *group)
+        below *= 2;
+    if (!curve || items != 2 || (*group == below && below > 1))
+        return 0;
+    char text[160];
+    snprintf(text, sizeof text, "a Hilbert curve fills squares of 2, 4, 8 or more items a side, not of %d; write %d",
+             *group, below > 1 ? below : 2);
+    return pipeline_report(x, set->loc, "schedule.group", "SCHEDULE-GROUP", text);
 }
 
 /* The outermost loop in whose turns tiles are loaded, and their bytes. 0: there is none. */
@@ -42,6 +67,10 @@ int pipeline_check_dynamic(const struct pipeline *x, bool persistent)
 {
     const struct spec_value *set = pipeline_field(x, "schedule.dynamic");
     const bool asked = is_asked(x);
+    if (asked && x->d.abreast < x->d.consumers)
+        return refuse(x, set,
+                      "a counter tells each consumer of each item, and those that take items in turn go past the "
+                      "others'; write dynamic = false, or mode = \"cooperative\"");
     if (asked && x->blocks > 1)
         return refuse(x, set,
                       "blocks of a cluster take neighbouring items together, and a counter gives each its own; "
@@ -62,14 +91,16 @@ int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent)
     struct plan *p = x->plan;
     const struct spec_value *set = pipeline_field(x, "schedule.dynamic");
     bool asked = is_asked(x), gathers = program_holds(x->program, PROGRAM_GATHER);
+    bool in_turn = x->d.abreast < x->d.consumers;
     if (pipeline_check_dynamic(x, persistent))
         return 1;
-    x->dynamic = set->set ? asked : unlike && persistent && x->blocks == 1 && x->l->arch->wgmma && !gathers;
+    x->dynamic = set->set ? asked : unlike && persistent && x->blocks == 1 && x->l->arch->wgmma && !gathers && !in_turn;
     if (!x->dynamic && !set->set && !unlike)
         return 0;
     int status = family_reason(p, "schedule.dynamic", x->dynamic ? "true" : "false", "%s",
                                set->set        ? "the spec says so"
                                : x->dynamic    ? "items differ in length: a block that is through takes the next"
+                               : in_turn       ? "consumers take the block's items in turn"
                                : x->blocks > 1 ? "blocks of a cluster take their items together"
                                : gathers       ? "all threads of the producer bring rows by their numbers"
                                                : "a block takes one item alone");

@@ -106,12 +106,13 @@ int pipeline_check_rows(const struct pipeline *x, int consumers)
         snprintf(nearest, sizeof nearest, "%d", low + unit);
     else
         snprintf(nearest, sizeof nearest, "%d or %d", low, low + unit);
-    if (rows % PIPELINE_ROWS == 0 && rows / PIPELINE_ROWS <= MOST_CONSUMERS)
+    if (rows % PIPELINE_ROWS == 0 && rows / PIPELINE_ROWS <= MOST_CONSUMERS && consumers == x->d.consumers)
         snprintf(nearest + strlen(nearest), sizeof nearest - strlen(nearest), ", or pipeline.consumers = %d",
                  rows / PIPELINE_ROWS);
     return pipeline_refuse(x, op, EXTENT_ROWS, "WGMMA-SHAPE",
-                           "wgmma computes 64 rows, so that %d consumer%s a multiple of %d, not %d; write %s",
-                           consumers, consumers == 1 ? " takes" : "s share", unit, rows, nearest);
+                           "wgmma computes 64 rows%s, so that %d consumer%s a multiple of %d, not %d; write %s",
+                           x->l->swapped ? " (by pipeline.swap of its second operand)" : "", consumers,
+                           consumers == 1 ? " takes" : "s share", unit, rows, nearest);
 }
 
 /* What every thread has before setmaxnreg; ptxas holds one instruction's operands against it. */

@@ -89,6 +89,19 @@ int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int row
                           t->name);
 }
 
+/* What becomes of the tensor in the L2, where the kernel says so. 0 or 3. */
+static int cached(struct pipeline *x, int tensor)
+{
+    struct plan_tensor *t = &x->plan->tensor[tensor];
+    for (int i = 0; i < x->l->kernel->cache_count; i++)
+        if (x->l->kernel->cache[i].tensor == tensor && t->access == PLAN_ACCESS_TMA && !t->cache) {
+            t->cache = x->l->kernel->cache[i].word;
+            field_reads_add(&x->plan->reads, FIELD_CACHE, i);
+            return family_reason(x->plan, plan_text(x->plan, "cache.%s", t->name), t->cache, "the spec says so");
+        }
+    return 0;
+}
+
 /* An operand's tile in one stage, and how wgmma reads it. */
 static int operand(struct pipeline *x, int op, int which)
 {
@@ -115,7 +128,7 @@ static int operand(struct pipeline *x, int op, int which)
     if (status)
         return status;
     t->multicast = 1;
-    if (pipeline_share(x, k->load[which], !known))
+    if (pipeline_share(x, k->load[which], !known) || cached(x, o->tensor))
         return 3;
     for (int d = 0; d + 1 < t->rank; d++)
         if (t->box[d] > MOST_BOX && !copied)
@@ -166,14 +179,17 @@ static int turned_output(struct pipeline *x, const struct program_op *o, const s
     return status ? status : pipeline_layout(x, o, columns, PIPELINE_ROWS, 0);
 }
 
-/* The item's only store, of two boxes: both go at once, in the room of two buffers, and no barriers stand in between.
- * Not of a lone consumer: while it packs the second box, nobody else has work, and the first may be on its way. */
-static bool is_whole(const struct pipeline *x, int row_bytes)
+/* The item's only store, of 64 rows a consumer, may go out whole: all its boxes at once, in the room of as many
+ * buffers, with no barriers in between. Where two boxes make the rows this takes no more room than chunks do; but not
+ * of a lone consumer: while it packs the second box nobody else has work, and the first may be on its way. */
+static bool is_whole(const struct pipeline *x, int row_bytes, const struct spec_value *said)
 {
     int stores = 0;
     for (int i = 0; i < x->program->op_count; i++)
         stores += work_is_store(&x->program->op[i]) && x->program->op[i].arg[0].columns > 1;
-    return stores == 1 && x->d.blocks == 1 && x->d.consumers > 1 && row_bytes == 2 * WIDEST_SPAN;
+    if (stores != 1 || x->d.blocks != 1 || row_bytes % WIDEST_SPAN != 0)
+        return false;
+    return said->set ? strcmp(said->text, "whole") == 0 : x->d.consumers > 1 && row_bytes == 2 * WIDEST_SPAN;
 }
 
 /* A chunk of a store whose rows lie as the tile's do: the item's only one, or as many columns as a box holds. */
@@ -185,7 +201,14 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
     int status = pipeline_check_spans(x, o, tile->rows, columns, true);
     while (span > LEAST_SPAN && columns * size % span)
         span /= 2;
-    x->whole = is_whole(x, columns * size) && pipeline_chunk(x, op, columns, columns / 2) == columns;
+    const struct spec_value *said = pipeline_field(x, "pipeline.store");
+    x->whole = is_whole(x, columns * size, said) && pipeline_chunk(x, op, columns, columns / 2) == columns;
+    if (!status && !x->whole && said->set && strcmp(said->text, "whole") == 0)
+        return program_refuse(x->l, said->loc, "PROGRAM-STORE",
+                              "a result goes out whole where it is the item's only one, of 64 rows a consumer and rows "
+                              "of a multiple of %d bytes, and its arithmetic has registers for all of them; write "
+                              "store = \"chunks\"",
+                              WIDEST_SPAN);
     if (status || x->whole)
         return status ? status : pipeline_layout(x, o, PIPELINE_ROWS, columns, 0);
     if (declared->swizzle_set)

@@ -68,6 +68,18 @@ static const struct bench_subject subjects[] = {
      .single = 1,
      .sms = 2,
      .set = {{{200, 264, 344}, 7}, {{200, 264, 40}, 2}, {{200, 264, 0}, 1}}},
+    {.spec = "tests/programs/pipeline_items.lua",
+     .kernel = "items_of_three",
+     .stages = 3,
+     .single = 1,
+     .sms = 1,
+     .set = {{{264, 232, 136}, 7}, {{136, 200, 24}, 2}, {{136, 200, 0}, 1}}},
+    {.spec = "tests/programs/pipeline_items.lua",
+     .kernel = "items_gemm",
+     .stages = 2,
+     .single = 1,
+     .sms = 2,
+     .set = {{{600, 264, 200}, 7}, {{600, 264, 24}, 2}, {{264, 200, 0}, 1}}},
     {.spec = "tests/programs/pipeline_gemm.lua",
      .kernel = "gemm_program_epilogue",
      .arch = "sm_80",
@@ -310,9 +322,9 @@ static void harm_shows_at_some_size(void **state)
     struct outcome o;
     (void)state;
     for (int n = 0; n < 6; n++) {
-        static const char *const kernel[] = {"attention_full_turns", "attention_causal_lse_ahead",
-                                             "attention_causal_lse_ahead", "attention_full", "attention_late_up",
-                                             "attention_late_up"};
+        static const char *const kernel[] = {"attention_full_turns",       "attention_causal_lse_ahead",
+                                             "attention_causal_lse_ahead", "attention_full",
+                                             "attention_late_up",          "attention_late_up"};
         struct bench *b = bench_of(kernel[n]);
         int last = b->base.plan.role_count - 1, at;
         assert_true(edit_copy(&e, &b->base.plan));

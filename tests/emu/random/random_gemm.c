@@ -383,13 +383,24 @@ static void add_how(struct gemm *s)
         const char *persistent = chance(s, 70) ? "true" : "false";
         random_write(g, "  schedule = { order = \"%s\", persistent = %s },\n", PICK(s, orders), persistent);
     }
+    if (random_aside(g, "split", 0, 6) == 0) /* where columns are so many times 8, and no axis is in the way */
+        random_write(g, "  split = { k = %d },\n", 2 << random_aside(g, "split", 1, 3));
+    else if (random_aside(g, "split", 0, 6) == 1)
+        random_write(g, "  split = { k = { parts = %d, over = \"blocks\" } },\n", 2 + random_aside(g, "split", 2, 4));
     random_write(g, "  arch = { sm_90a = {");
     if (chance(s, 35)) {
         int n = 1 + below(s, 2);
         random_write(g, " cluster = { m = %d, n = %d },", 1 + below(s, 2), n);
     }
-    if (chance(s, 20))
-        random_write(g, " pipeline = { consumers = %d },", 1 + below(s, 3));
+    int consumers = chance(s, 20) ? 1 + below(s, 3) : 0, store = random_aside(g, "store", 0, 6);
+    if (consumers || store < 2) {
+        random_write(g, " pipeline = {");
+        if (consumers)
+            random_write(g, " consumers = %d,", consumers);
+        if (store < 2)
+            random_write(g, " store = \"%s\",", store ? "chunks" : "whole");
+        random_write(g, " },");
+    }
     random_write(g, " }, sm_80 = {");
     if (chance(s, 20)) {
         int n = 1 << below(s, 3);

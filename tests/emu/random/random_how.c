@@ -1,5 +1,6 @@
 /* How random programs with dots run: warpgroups, rings, order, the turns of loops; and what follows a sum. */
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "random_dots.h"
@@ -112,6 +113,32 @@ static void draw_warpgroups(struct dots *d, int number)
     h->via = !has_chain(d) ? 0 : first || !like->via ? random_choose(g, via, 3) : random_choose(g, via + 1, 2) + 1;
 }
 
+/* Of a product the second operand takes the instruction's rows: of columns in 64s, of fewer rows. Drawn aside, so that
+ * what else a seed gives stays. */
+static void draw_swapped(struct dots *d, int number)
+{
+    static const int rows[] = {8, 24, 56, 104, 16, 32, 64, 128};
+    struct random_spec *g = d->g;
+    struct how *h = &d->how[number];
+    const int columns = d->n < 64 ? 64 : d->n / 64 * 64, most = d->n < 64 ? d->m / 2 : d->m; /* no fewer items */
+    if (d->n < 32 || random_aside(g, "swap", number, 3) == 0)
+        return;
+    h->swapped = true;
+    h->n = columns;
+    h->m = g->family == 'P' ? rows[random_aside(g, "swapped rows", number, 8)]
+                            : rows[4 + random_aside(g, "swapped rows", number, 4)];
+    if (random_has(g, "a.turned")) /* a span of its swizzle */
+        h->m = 64;
+    while (h->m > most)
+        h->m = h->m / 16 * 8;
+    h->consumers = 1 + random_aside(g, "swapped consumers", number, 3);
+    while (columns / 64 % h->consumers || columns / 64 / h->consumers > 2)
+        h->consumers = h->consumers % 3 + 1;
+    h->blocks = columns / 64 / h->consumers;
+    if (h->cluster_n > 1 && h->m % 16) /* they share slices of 8 rows */
+        h->cluster_n = 1;
+}
+
 /* What kernel `number` has beside the program: 0 before the tiles are known, which then are made for it. Others begin
  * with what kernel 0 says, as `like` gives it to them. */
 void random_dots_how(struct dots *d, int number)
@@ -134,8 +161,8 @@ void random_dots_how(struct dots *d, int number)
     h->order = first || !like->order ? chosen : chosen + 1;
     chosen = random_choose(g, first || !like->items ? items : items + 1, first || !like->items ? 3 : 2);
     h->items = first || !like->items ? chosen : chosen + 1;
-    h->ahead = h->passing = h->dynamic = false;
-    h->cluster_m = h->cluster_n = h->via = h->direction = 0;
+    h->ahead = h->passing = h->dynamic = h->swapped = false;
+    h->cluster_m = h->cluster_n = h->via = h->direction = h->split = 0;
     h->blocks = 1;
     h->warps_m = h->warps_n = 0;
     h->consumers = first ? 1 + random_below(g, 2) : like->consumers;
@@ -148,10 +175,18 @@ void random_dots_how(struct dots *d, int number)
         draw_warps(d, number);
     if (!h->sm_80) {
         draw_warpgroups(d, number);
+        if (!first && !has_chain(d))
+            draw_swapped(d, number);
         h->dynamic = random_option(g, "dynamic", 15);
         if (h->dynamic) /* what is left out may be chosen otherwise */
             h->cluster_m = h->cluster_n = 1;
     }
+    h->in_turn = !h->sm_80 && h->consumers > 1 && h->items != 2 && !h->dynamic && !h->passing &&
+                 (random_wants(g, "items.in.turn") ||
+                  (random_allowed(g, "items.in.turn") && random_aside(g, "in turn", number, 3) == 0));
+    if (h->in_turn)
+        random_feature(g, "items.in.turn");
+    h->lane = !h->sm_80 && random_aside(g, "poll", number, 3) == 0;
     g->at = -1;
 }
 
@@ -189,7 +224,11 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "stages = %d, ", h->stages);
     if (h->warps_m)
         random_write(g, "warps_m = %d, warps_n = %d, ", h->warps_m, h->warps_n);
-    random_write(g, "consumers = %d%s },\n", h->consumers,
+    if (h->in_turn || (number && d->how[0].in_turn))
+        random_write(g, "mode = \"%s\", ", h->in_turn ? "items" : "cooperative");
+    if (!h->sm_80 && (h->lane || (number && d->how[0].lane)))
+        random_write(g, "poll = \"%s\", ", h->lane ? "lane" : "warp");
+    random_write(g, "consumers = %d%s%s },\n", h->consumers, h->swapped ? ", swap = true" : "",
                  h->passing                    ? ", turns = true"
                  : number && d->how[0].passing ? ", turns = false"
                                                : "");
@@ -199,8 +238,10 @@ void random_dots_write_how(struct dots *d, int number)
         if (dynamic)
             random_write(g, "dynamic = %s%s", dynamic, h->order || h->items ? ", " : "");
         int group = h->order ? 1 + random_below(g, 4) : 0;
+        bool curve = h->order == 1 && random_aside(g, "curve", number, 3) == 0; /* squares of 2, 4 or 8 a side */
+        group = curve ? 2 << group / 2 : group;
         if (h->order)
-            random_write(g, "order = \"%s\"", order[h->order]);
+            random_write(g, "order = \"%s\"", curve ? "hilbert" : order[h->order]);
         if (h->order == 1)
             random_write(g, ", group = %d", group);
         if (h->order && h->items)
@@ -215,6 +256,10 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "  cluster = { m = %d, n = %d },\n", h->cluster_m, h->cluster_n);
     if (h->ahead && !(number && d->how[0].ahead))
         random_write(g, "  ahead = { x = { turns = 1%s } },\n", g->state % 3 ? ", before = \"o\"" : "");
+    if (h->split > 0)
+        random_write(g, "  split = { k = %d },\n", h->split);
+    else if (h->split)
+        random_write(g, "  split = { k = { parts = %d, over = \"blocks\" } },\n", -h->split);
     if (h->direction)
         random_write(g, "  direction = { %s = \"%s\" },\n", main_loop(g), h->direction == 2 ? "down" : "up");
     if (h->via)
@@ -223,12 +268,32 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "  via = { held = \"%s\" },\n", copies[random_aside(g, "via of", number, 3)]);
 }
 
+/* Drawn aside: of a product in one loop, from zeros on; over a cluster where its columns are divided by the parts, and
+ * where there are no more than 8 blocks. */
+static void draw_split(struct dots *d, int number)
+{
+    struct random_spec *g = d->g;
+    struct how *h = &d->how[number];
+    bool plain = g->family == 'P' && random_aside(g, "carried", 0, 6) < 4 && !random_has(g, "loops") &&
+                 !random_has(g, "loop.nested") && !random_has(g, "first.tile");
+    int blocks = h->cluster_m ? h->cluster_m * h->cluster_n : 1, parts = 2 << random_aside(g, "split of", number, 3);
+    int kind = random_aside(g, "split", number, 3);
+    while (parts * blocks > 8 || h->n % (8 * parts))
+        parts /= 2;
+    if (plain && !h->sm_80 && !h->dynamic && parts > 1 && kind == 1)
+        h->split = parts;
+    else if (plain && kind > 0)
+        h->split = -2 - random_aside(g, "blocks of a split", number, 3);
+}
+
 /* Kernels that differ in how they run alone. */
 void random_dots_others(struct dots *d)
 {
     d->kernels = random_chance(d->g, 30) ? 3 : 2;
-    for (int i = 1; i < d->kernels; i++)
+    for (int i = 1; i < d->kernels; i++) {
         random_dots_how(d, i);
+        draw_split(d, i);
+    }
 }
 
 /* The axes of its tile that are not the first kernel's. */
@@ -280,14 +345,26 @@ static void write_rows_via(struct dots *d, int number)
         random_write(d->g, "  via = { rows = \"%s\" },\n", copied ? "bulk" : "cp_async");
 }
 
+/* What becomes of operands in the L2. */
+static void write_cache(struct dots *d, int number)
+{
+    static const char *const form[] = {"B = \"evict_first\"", "A = \"evict_last\"",
+                                       "A = \"evict_last\", B = \"evict_first\""};
+    if (d->g->family == 'P' && random_aside(d->g, "cache", number, 3) == 0)
+        random_write(d->g, "  cache = { %s },\n", form[random_aside(d->g, "cache of", number, 3)]);
+}
+
 void random_dots_write_others(struct dots *d)
 {
     for (int i = 1; i < d->kernels; i++) {
         random_write(d->g, "kernel \"p_how%d\" { like = p,\n", i);
         random_dots_write_how(d, i);
         write_tile(d, &d->how[i]);
+        if (d->how[i].m % 16) /* of an mma.sync */
+            random_write(d->g, "  arch = { sm_80 = { tile = { m = 16 } } },\n");
         write_swizzle(d, i);
         write_rows_via(d, i);
+        write_cache(d, i);
         random_fields_write(d->g, i, true);
         random_write(d->g, "}\n");
     }
@@ -299,7 +376,7 @@ static int most_stages(const struct dots *d)
 {
     int most = 0;
     for (int i = 0; i < d->kernels; i++) {
-        int stages = d->how[i].stages ? d->how[i].stages : CHOSEN;
+        int stages = d->how[i].stages ? d->how[i].stages : d->how[i].swapped ? 2 * CHOSEN : CHOSEN;
         most = stages > most ? stages : most;
     }
     return most;
@@ -327,7 +404,10 @@ void random_dots_turns(struct dots *d, bool all)
     bool one_item = all;
     for (int i = 0; i < d->kernels; i++)
         one_item = one_item || d->how[i].items == 2 || d->how[i].sm_80;
-    d->turns[d->runs++] = one_item ? 2 * most_stages(d) + 1 : 2 * most_stages(d) / ITEMS + 2;
+    int parts = 1; /* of a split loop's turns each block has one in so many */
+    for (int i = 0; i < d->kernels; i++)
+        parts = abs(d->how[i].split) > parts ? abs(d->how[i].split) : parts;
+    d->turns[d->runs++] = parts * (one_item ? 2 * most_stages(d) + 1 : 2 * most_stages(d) / ITEMS + 2);
     for (int i = 0; i < d->kernels; i++) {
         g->at = i;
         for (int r = 0; r < d->runs; r++) {

@@ -335,21 +335,11 @@ static void print_holes(struct all *a)
 #include "program/program_ops.def"
 #undef PROGRAM_OP
     };
-    static const struct {
-        const char *name, *why;
-    } beyond[] = {
-        {"step.skip",
-         "no lowering lets consumers take items or turns in turn, for pipeline.mode is cooperative alone; the "
-         "proof knows it, and test_protocol_random and test_protocol_programs run lists that have it"},
-    };
     printf("# not hit:");
     for (size_t i = 0; i < sizeof closed / sizeof *closed; i++)
         if (closed[i][strlen(closed[i]) - 1] != '.' && *tally_of(&a->tally, closed[i]) == 0)
             printf(" %s", closed[i]);
     printf("\n");
-    for (size_t i = 0; i < sizeof beyond / sizeof *beyond; i++)
-        if (*tally_of(&a->tally, beyond[i].name) == 0)
-            printf("#   %s: %s\n", beyond[i].name, beyond[i].why);
 }
 
 static int hits(void *all, const char *name)

@@ -88,7 +88,7 @@ static void templates(void **state)
 static void files(void **state)
 {
     (void)state;
-    assert_true(run_folder("tests/fuzz/seeds/file", "", fuzz_file, 200) >= 15);
+    assert_true(run_folder("tests/fuzz/seeds/file", "", fuzz_file, 200) >= 16);
     run_folder("tests/fuzz/found", ".file", fuzz_file, 0);
 }
 

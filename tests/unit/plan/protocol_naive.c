@@ -32,6 +32,13 @@ static int naive_number(const struct naive *n, const struct naive_thread *q, int
     return number < n->code.class[class].least ? n->code.class[class].least : number;
 }
 
+/* A turn begins; of a shared loop it is known whose is the next. */
+static void naive_turn(const struct plan_role *role, struct naive_thread *q, int d)
+{
+    int share = role->step[q->begin[d]].share;
+    q->next = (uint8_t)(share ? (q->turn[d] + 1) % share : q->next);
+}
+
 /* A LOOP, WHEN or END. */
 static void naive_loop(const struct naive *n, struct naive_thread *q, int t)
 {
@@ -44,6 +51,7 @@ static void naive_loop(const struct naive *n, struct naive_thread *q, int t)
                 q->ring[g].filled_here = 0;
         if (++q->turn[d] < q->end[d]) {
             q->step = (uint8_t)(q->begin[d] + 1);
+            naive_turn(role, q, d);
             return;
         }
         q->begin[d] = 0;
@@ -55,12 +63,14 @@ static void naive_loop(const struct naive *n, struct naive_thread *q, int t)
     int number = naive_number(n, q, t);
     int turn = e->op == PLAN_WHEN ? 0 : e->less, end = e->op == PLAN_WHEN ? number > e->count : number;
     if (turn >= end) {
+        q->next = (uint8_t)(e->share ? turn % e->share : q->next);
         q->step = (uint8_t)(protocol_loop_end(role, q->step) + 1);
         return;
     }
     q->begin[q->depth] = q->step++;
     q->turn[q->depth] = (int8_t)turn;
     q->end[q->depth++] = (int8_t)end;
+    naive_turn(role, q, q->depth - 1);
 }
 
 /* The turn is another instance's. */
@@ -193,12 +203,15 @@ static bool naive_fill(struct naive *n, struct naive_state *s, int t)
     const struct plan_step *e = naive_step_of(n, q, t);
     int g = e->ring, block = n->who[t].block, S = n->p->ring[g].stages, slot = protocol_slot(n->p, e);
     int i = q->ring[g].filled, stage = i % S;
-    bool bulk = n->p->ring[g].filler == PLAN_FILL_BULK;
+    bool sent = n->p->ring[g].filler == PLAN_FILL_PEERS, bulk = n->p->ring[g].filler == PLAN_FILL_BULK || sent;
+    slot = sent ? n->who[t].lane : slot; /* each thread sends its part */
     if (!bulk && n->who[t].reads[g] && q->ring[g].filled_here >= naive_reads_here(n, q, t, g))
         return true;
     if (!bulk && q->ring[g].filling >> slot & 1)
         return naive_fault(n, "two copies to one place");
-    unsigned to = bulk ? protocol_sharing(&n->cluster, e->tensor, block) : 1u << block;
+    unsigned to = sent   ? protocol_neighbours(n->p, &n->cluster, g, block)
+                  : bulk ? protocol_sharing(&n->cluster, e->tensor, block)
+                         : 1u << block;
     for (int b = 0; b < n->cluster.blocks; b++) {
         if (!(to >> b & 1))
             continue;
@@ -219,7 +232,7 @@ static bool naive_fill(struct naive *n, struct naive_state *s, int t)
         u->copy_over = n->p->tensor[e->tensor].access == PLAN_ACCESS_GLOBAL && !in_flight;
     }
     q->ring[g].filling |= (uint8_t)(1u << slot);
-    if (q->ring[g].filling == n->who[t].fills[g]) {
+    if (sent || q->ring[g].filling == n->who[t].fills[g]) {
         q->ring[g].filling = 0;
         q->ring[g].filled++;
         q->ring[g].filled_here++;
@@ -232,7 +245,8 @@ static bool naive_read(struct naive *n, struct naive_state *s, int t)
     struct naive_thread *q = &s->thread[t];
     const struct plan_step *e = naive_step_of(n, q, t);
     int g = e->ring, block = n->who[t].block, S = n->p->ring[g].stages, slot = protocol_slot(n->p, e);
-    bool bulk = n->p->ring[g].filler == PLAN_FILL_BULK, copied = n->p->ring[g].filler == PLAN_FILL_CP_ASYNC;
+    bool sent = n->p->ring[g].filler == PLAN_FILL_PEERS, bulk = n->p->ring[g].filler == PLAN_FILL_BULK || sent;
+    bool copied = n->p->ring[g].filler == PLAN_FILL_CP_ASYNC;
     int i = q->ring[g].taken - n->who[t].takes[g] - e->back;
     if (!copied) {
         int nth = q->ring[g].holds - 1 - e->back;
@@ -259,10 +273,13 @@ static bool naive_read(struct naive *n, struct naive_state *s, int t)
         if (!copied && (u->written != i || (e->count && !u->fenced)))
             return naive_fault(n, "read of what is not written and fenced");
     }
-    unsigned from = bulk ? protocol_sharing(&n->cluster, e->tensor, block) : 0;
+    unsigned from = sent   ? protocol_neighbours(n->p, &n->cluster, g, block)
+                    : bulk ? protocol_sharing(&n->cluster, e->tensor, block)
+                           : 0;
     for (int b = 0; b < n->cluster.blocks; b++)
-        if (from >> b & 1 && (s->part[g][block][stage][slot][b].index != i || s->part[g][block][stage][slot][b].flying))
-            return naive_fault(n, "read without its bytes");
+        for (int k = sent ? 0 : slot; k <= (sent ? n->who[t].lanes - 1 : slot); k++)
+            if (from >> b & 1 && (s->part[g][block][stage][k][b].index != i || s->part[g][block][stage][k][b].flying))
+                return naive_fault(n, "read without its bytes");
     struct naive_touch *u = &q->ring[g].touch[stage];
     u->read_group = u->read == i && !u->read_over ? u->read_group : -1;
     u->read = (int8_t)i;
@@ -428,11 +445,13 @@ static bool naive_is_idle(const struct naive *n, const struct naive_thread *q, i
 {
     const struct plan_step *e = naive_step_of(n, q, t);
     bool later = n->who[t].lane > 0;
-    if (naive_is_foreign(n, q, t) != (e->op == PLAN_SKIP) || (e->only && e->only != n->who[t].instance + 1))
+    if (naive_is_foreign(n, q, t) != (e->op == PLAN_SKIP) ||
+        (e->only && (e->only == PLAN_NEXT ? q->next : e->only - 1) != n->who[t].instance))
         return true;
     switch (e->op) {
-    case PLAN_WAIT_EMPTY:
     case PLAN_EXPECT:
+        return later;
+    case PLAN_WAIT_EMPTY:
     case PLAN_FILL:
     case PLAN_DRAIN:
         return later && !n->who[t].fills[e->ring];
@@ -705,7 +724,17 @@ static bool naive_land(struct naive *n, const struct naive_state *s, int at, str
     memcpy(to, s, n->used);
     to->part[g][block][stage][slot][source].flying = false;
     int role = to->part[g][block][stage][slot][source].role, step = to->part[g][block][stage][slot][source].step;
-    to->barrier[g][block][stage][0].bytes -= n->p->role[role].step[step].count; /* as the FILL says, not as it should */
+    int bytes = n->p->role[role].step[step].count; /* as the FILL says, not as it should */
+    if (n->p->ring[g].filler == PLAN_FILL_PEERS) {
+        bool alive = false;
+        for (int t = 0; t < n->threads; t++)
+            alive |= n->who[t].block == block && !s->thread[t].done;
+        if (!alive)
+            naive_fault(n, "bytes for a block that has ended");
+        int lanes = protocol_lanes(n->p, role);
+        bytes = slot > 0 ? bytes / lanes : bytes - bytes / lanes * (lanes - 1);
+    }
+    to->barrier[g][block][stage][0].bytes -= bytes;
     naive_settle(n, to, g, block, stage, 0);
     return true;
 }

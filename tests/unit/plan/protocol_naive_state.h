@@ -33,7 +33,7 @@ struct naive_place {
 };
 
 struct naive_thread {
-    uint8_t step, depth, begin[NAIVE_DEPTH];
+    uint8_t step, depth, next, begin[NAIVE_DEPTH];
     int8_t turn[NAIVE_DEPTH], end[NAIVE_DEPTH];
     bool done;
     uint8_t at_barrier; /* 1: waits, 2: may go on */

@@ -467,6 +467,55 @@ bool program_convert(struct plan *p, struct convert a)
     return true;
 }
 
+bool program_parts(struct plan *p, struct parts a)
+{
+    const int ring = a.loads;
+    program_begin(p);
+    p->launch.cluster[0] = 2;
+    p->launch.cluster[1] = p->launch.cluster[2] = 1;
+    if (a.loads)
+        program_ring(p, "k", PLAN_FILL_BULK, 1, 1, WARPS);
+    program_ring(p, "parts", PLAN_FILL_PEERS, a.stages, 1, WARPS);
+    p->ring[ring].tensor_count = 0;
+    p->ring[ring].tx_bytes = BYTES;
+    p->ring[ring].peers = 2;
+    int acc = program_place(p, "acc", PLAN_PLACE_ACCUMULATOR), part = program_place(p, "part", PLAN_PLACE_FRAGMENT);
+    struct plan_role *r;
+    if (a.loads) {
+        r = program_role(p, "producer", 1, 1);
+        if (a.tiles)
+            begin_loop(r, "tiles", 0);
+        fill(r, K);
+        if (a.tiles)
+            end(r);
+    }
+    r = program_role(p, "consumer", 1, WARPS);
+    if (a.tiles)
+        begin_loop(r, "tiles", 0);
+    if (a.loads) {
+        take(r, K);
+        op(r, PLAN_MMA_FENCE, 0);
+        multiply(r, K, 0, acc, 0);
+        op(r, PLAN_MMA_WAIT, 0);
+        release(r, K, 0, WARPS);
+    }
+    for (int i = 0; i < a.stages; i++) {
+        touch(r, acc);
+        STEP(r, .op = PLAN_WAIT_EMPTY, .ring = ring, .tensor = -1, .phase = 1);
+        STEP(r, .op = PLAN_EXPECT, .ring = ring, .tensor = -1, .count = BYTES);
+        STEP(r, .op = PLAN_FILL, .ring = ring, .tensor = -1, .count = BYTES, .place = acc);
+        take(r, ring);
+        STEP(r, .op = PLAN_READ, .ring = ring, .tensor = -1, .place = part);
+        op(r, PLAN_FENCE_ASYNC, 0);
+        release(r, ring, 0, WARPS);
+        touch(r, part);
+    }
+    if (a.tiles)
+        end(r);
+    STEP(r, .op = PLAN_DRAIN, .ring = ring, .tensor = -1);
+    return true;
+}
+
 bool program_through_scratch(struct plan *p, int stages, bool by_warps)
 {
     int arrivals = by_warps ? WARPS : 1;
@@ -536,6 +585,8 @@ bool program_in_turn(struct plan *p, struct in_turn a)
         }
     }
     end(r);
+    if (a.awaited)
+        STEP(r, .op = PLAN_BARRIER, .only = PLAN_NEXT);
     return a.turns;
 }
 

@@ -78,10 +78,20 @@ struct in_turn {
     int stages, consumers;
     bool turns;      /* passed on; without them one of the consumers may see the parity of an older turn */
     bool skip_first; /* stages of others are skipped at the head of the turn */
+    bool awaited;    /* the turn that is passed on behind the last item is waited for by who would be next */
 };
 
 /* Consumers take items in turn; each skips the stages of the others'. */
 bool program_in_turn(struct plan *p, struct in_turn a);
+
+struct parts {
+    int stages; /* sums of an item */
+    bool tiles;
+    bool loads; /* the sums are of what a producer loads */
+};
+
+/* Two blocks of a cluster that send each other their parts of sums. */
+bool program_parts(struct plan *p, struct parts a);
 
 struct copied {
     int stages;   /* of k and v, 2 or more */

@@ -77,7 +77,9 @@ static void test_others_pass(void **state)
         expect_clean(&p);
         program_through_scratch(&p, stages, one);
         expect_clean(&p);
-        program_in_turn(&p, (struct in_turn){stages, 2 + one, true, other});
+        program_in_turn(&p, (struct in_turn){stages, 2 + one, true, other, third});
+        expect_clean(&p);
+        program_parts(&p, (struct parts){stages, one, other});
         expect_clean(&p);
         program_copied(&p, (struct copied){1 + stages, (bits >> 1) % 3, third, bits >> 4 & 1, bits >> 5});
         expect_clean(&p);
@@ -104,7 +106,7 @@ static void test_time(void **state)
 
 /* ---- planted faults ---------------------------------------------------------------------------------------------- */
 
-enum base { AHEAD, PLAIN, RESIDENT, NORM, NORM_WARPS, CONVERT, SCRATCH, IN_TURN };
+enum base { AHEAD, PLAIN, RESIDENT, NORM, NORM_WARPS, CONVERT, SCRATCH, IN_TURN, PARTS };
 
 static void make_base(struct plan *p, enum base base)
 {
@@ -120,8 +122,10 @@ static void make_base(struct plan *p, enum base base)
         program_convert(p, (struct convert){2, 2, 1, 1, true, true});
     else if (base == SCRATCH)
         program_through_scratch(p, 2, true);
+    else if (base == IN_TURN)
+        program_in_turn(p, (struct in_turn){2, 2, true, true, true});
     else
-        program_in_turn(p, (struct in_turn){2, 2, true, true});
+        program_parts(p, (struct parts){1, true, true});
 }
 
 static struct plan_step *nth(struct plan *p, int role, enum plan_op which, int n)
@@ -218,6 +222,14 @@ PLANT(first_turn_of_all)
 {
     nth(p, 1, PLAN_BARRIER_ARRIVE, 0)->only = 0;
 }
+PLANT(next_is_always_the_second)
+{
+    nth(p, 1, PLAN_BARRIER, 1)->only = plan_some(1);
+}
+PLANT(next_is_all)
+{
+    nth(p, 1, PLAN_BARRIER, 1)->only = 0;
+}
 PLANT(resident_released_in_loop)
 {
     behind(p, 1, PLAN_RELEASE, 2, PLAN_RELEASE, 0);
@@ -299,6 +311,7 @@ PLANT(no_turns)
 {
     drop(p, 1, PLAN_BARRIER_ARRIVE, 1);
     drop(p, 1, PLAN_BARRIER_ARRIVE, 0);
+    drop(p, 1, PLAN_BARRIER, 1);
     drop(p, 1, PLAN_BARRIER, 0);
     p->ring[0].stages = 1;
 }
@@ -334,6 +347,47 @@ PLANT(nested_otherwise)
 {
     nth(p, 0, PLAN_LOOP, 0)->call = "kv";
     nth(p, 0, PLAN_LOOP, 1)->call = "tiles";
+}
+
+PLANT(send_unasked)
+{
+    drop(p, 1, PLAN_WAIT_EMPTY, 0);
+}
+PLANT(added_early)
+{
+    behind(p, 1, PLAN_WAIT_FULL, 1, PLAN_READ, 1);
+}
+PLANT(not_announced)
+{
+    drop(p, 1, PLAN_EXPECT, 0);
+}
+PLANT(fewer_sent)
+{
+    nth(p, 1, PLAN_FILL, 0)->count /= 2;
+}
+PLANT(sent_behind_wait)
+{
+    behind(p, 1, PLAN_FILL, 0, PLAN_WAIT_FULL, 1);
+}
+PLANT(sums_in_flight)
+{
+    drop(p, 1, PLAN_MMA_WAIT, 0);
+}
+PLANT(not_released)
+{
+    drop(p, 1, PLAN_RELEASE, 1);
+}
+PLANT(released_before_read)
+{
+    behind(p, 1, PLAN_READ, 1, PLAN_RELEASE, 1);
+}
+PLANT(not_drained)
+{
+    drop(p, 1, PLAN_DRAIN, 0);
+}
+PLANT(empty_of_own)
+{
+    p->ring[1].empty_arrivals += WARPS;
 }
 
 #define CONSUMER "sm_90a, role consumer, "
@@ -388,9 +442,22 @@ static const struct {
     {"scratch operand rewritten", SCRATCH, scratch_rewritten, CONSUMER "step 5 scratch_write", "SCRATCH-RACE", false},
     {"scratch operand rewritten in flight", SCRATCH, scratch_in_flight, CONSUMER "step 5 scratch_write", "SCRATCH-RACE",
      false},
+    {"sums sent without a wait for empty", PARTS, send_unasked, CONSUMER "stage 0, step ", "PROTOCOL-", false},
+    {"sums added before they come", PARTS, added_early, CONSUMER, "PROTOCOL-READ", false},
+    {"sums not announced", PARTS, not_announced, CONSUMER, "PROTOCOL-ARRIVALS", false},
+    {"fewer sums than announced", PARTS, fewer_sent, CONSUMER, "PROTOCOL-BYTES", false},
+    {"sums sent behind the wait for others'", PARTS, sent_behind_wait, CONSUMER, "PROTOCOL-BYTES", false},
+    {"sums sent in flight", PARTS, sums_in_flight, CONSUMER, "PROTOCOL-OVERWRITE", false},
+    {"sums not released", PARTS, not_released, CONSUMER, "PROTOCOL-RELEASE", false},
+    {"sums released before they are added", PARTS, released_before_read, CONSUMER, "PROTOCOL-READ", false},
+    {"a block that ends early", PARTS, not_drained, CONSUMER, "PROTOCOL-EXIT", false},
+    {"empty counts the block's own", PARTS, empty_of_own, CONSUMER, "PROTOCOL-ARRIVALS", false},
     {"a skip dropped", IN_TURN, skip_dropped, "sm_90a, role ", "PROTOCOL-", false},
     {"skips in every turn", IN_TURN, skip_outside, CONSUMER "step 4 skip", "PROTOCOL-ROLES", true},
     {"turns shared by three of two", IN_TURN, share_of_three, CONSUMER "step 2 items", "PROTOCOL-ROLES", true},
+    {"the last turn is always the second's", IN_TURN, next_is_always_the_second, "sm_90a, role ", "PROTOCOL-DEADLOCK",
+     false},
+    {"the last turn is everybody's", IN_TURN, next_is_all, "sm_90a, role ", "PROTOCOL-", false},
     {"an older turn's parity", IN_TURN, no_turns, CONSUMER "stage 0, step 7 wait_full", "PROTOCOL-PHASE", false},
     {"an accumulator as operand", AHEAD, operand_is_accumulator, CONSUMER "step 22 mma", "PROTOCOL-PLACE", true},
     {"registers as scratch", NORM, scratch_is_registers, CONSUMER "step 7 scratch_read", "PROTOCOL-PLACE", true},

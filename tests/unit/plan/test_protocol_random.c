@@ -74,9 +74,19 @@ static bool convert(struct plan *p)
     return program_convert(p, a);
 }
 
+static bool parts(struct plan *p)
+{
+    return program_parts(p, (struct parts){1 + draw(2), draw(4) > 0, draw(3) == 0});
+}
+
 static bool in_turn(struct plan *p)
 {
-    return program_in_turn(p, (struct in_turn){1 + draw(3), 2 + (draw(4) == 0), draw(4) > 0, draw(2)});
+    return program_in_turn(p, (struct in_turn){1 + draw(3), 2 + (draw(4) == 0), draw(4) > 0, draw(2), false});
+}
+
+static bool in_turn_awaited(struct plan *p)
+{
+    return program_in_turn(p, (struct in_turn){1 + draw(3), 2 + (draw(4) == 0), true, draw(2), true});
 }
 
 static bool copies(struct plan *p)
@@ -100,9 +110,18 @@ static bool stores(struct plan *p)
 static const struct {
     const char *name;
     bool (*make)(struct plan *p); /* true where the program is right */
-} kinds[] = {{"attention", attention}, {"together", together}, {"two readers", two_readers}, {"norm", norm},
-             {"convert", convert},     {"in turn", in_turn},   {"handoff", handoff},         {"copies", copies},
-             {"stores", stores},       {"copied", copied}};
+} kinds[] = {{"attention", attention},
+             {"together", together},
+             {"two readers", two_readers},
+             {"norm", norm},
+             {"convert", convert},
+             {"in turn", in_turn},
+             {"handoff", handoff},
+             {"copies", copies},
+             {"stores", stores},
+             {"copied", copied},
+             {"parts", parts},
+             {"in turn, awaited", in_turn_awaited}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- damage ------------------------------------------------------------------------------------------------------ */
@@ -169,7 +188,7 @@ static const char *damage(struct plan *p)
         return "class";
     case 14:
         s->ring = p->ring_count ? draw(p->ring_count) : s->ring;
-        if (s->op == PLAN_FILL || s->op == PLAN_READ || s->op == PLAN_WRITE)
+        if ((s->op == PLAN_FILL || s->op == PLAN_READ || s->op == PLAN_WRITE) && s->tensor >= 0)
             s->tensor = s->ring;
         return "ring";
     case 15: /* a loop ends, or begins, elsewhere */

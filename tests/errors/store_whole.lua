@@ -1,0 +1,18 @@
+local M, N, K = dims "M N K"
+local base = kernel "base" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" }, D = tensor { M, N, dtype = "bf16" },
+  tile = { m = 128, n = 256 },
+  arch = { sm_90a = { pipeline = { stages = 3, store = "whole" } } },
+}
+kernel "odd_rows" { like = base, tile = { n = 200 } }
+kernel "two_blocks" { like = base, tile = { m = 256, n = 128 },
+  arch = { sm_90a = { pipeline = { store = "whole" } } } }
+kernel "two_results" {
+  like = base, tile = { n = 128 }, arch = { sm_90a = { pipeline = { store = "whole" } } },
+  E = tensor { M, N, dtype = "bf16", out = true },
+  epilogue = function(acc) return { D = acc, E = relu(acc) } end,
+}
+kernel "no_room" { like = base, arch = { sm_90a = { pipeline = { stages = 4 } } } }
+kernel "no_effect" { like = base, D = tensor { N, M, axes = "n m", dtype = "bf16" }, tile = { n = 128 },
+  arch = { sm_90a = { pipeline = { store = "whole" } } } }
