@@ -33,7 +33,7 @@
 
 /* Sizes are halved until all that were measured in a part have one set-up, half-way between two of them by ratio. A
  * size (by number) below `from` goes on at the first of `next`, others at the second; ~n is set-up n. */
-static const struct split {
+static const struct {
     int64_t from;
     int32_t size, next[2];
 } splits[] = {
@@ -54,7 +54,7 @@ static const struct split {
 //@ end
 
 /* By GPU: where its choice begins. Another model takes the first of its architecture. */
-static const struct choice {
+static const struct {
     const char *gpu;
     int32_t target, begin;
 } choices[] = {
@@ -72,10 +72,9 @@ static void choose_table(struct ${NAME} *k, int device)
         name[0] = '\0';
     k->choice = ~0;
     for (i = 0; i < (int)(sizeof choices / sizeof *choices); i++) {
-        const struct choice *c = &choices[i];
-        if (c->target != k->target || (found && strcmp(c->gpu, name) != 0))
+        if (choices[i].target != k->target || (found && strcmp(choices[i].gpu, name) != 0))
             continue;
-        k->choice = c->begin;
+        k->choice = choices[i].begin;
         found = 1;
     }
 }
