@@ -1,5 +1,6 @@
 -- Candidates of few rows: `tilewright bench tests/bench/gemm_small.lua` times those of one problem beside each other and
 -- beside cuBLASLt.
+local M, N, K = dims "M N K"
 local function g(f)
   f.family = "gemm"
   f.A, f.B = tensor { M, K, dtype = "bf16" }, tensor { N, K, dtype = "bf16" }
