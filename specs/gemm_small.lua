@@ -16,6 +16,7 @@ local m8 = kernel "gemm_bf16_m8" {
     { M = 1, N = 264, K = 136 }, { M = 7, N = 41, K = 2056 }, { M = 16, N = 264, K = 0 }, { M = 17, N = 264, K = 904 },
     { M = 72, N = 264, K = 2056 },
   },
+  bench    = { { M = 1, N = 4096, K = 4096 }, { M = 1, N = 28672, K = 4096 } },
 }
 
 -- Bias, activation and residual.
@@ -25,6 +26,7 @@ kernel "gemm_bf16_m16" {
   R        = tensor { M, N, dtype = "bf16" },
   epilogue = function(acc, t) return gelu(acc + t.bias) + t.R end,
   tile     = { m = 16 },
+  bench    = { { M = 16, N = 4096, K = 4096 } },
 }
 
 -- D by columns.
@@ -39,12 +41,14 @@ kernel "gemm_bf16_m64" {
   tile     = { m = 64, n = 128, k = 64 },
   pipeline = { swap = true },
   run      = { { M = 72, N = 520, K = 904 }, { M = 16, N = 264, K = 0 }, { M = 7, N = 41, K = 1032 } },
+  bench    = { { M = 64, N = 4096, K = 4096 }, { M = 64, N = 7168, K = 2048 } },
 }
 kernel "gemm_bf16_m128" {
   like     = m8,
   D        = tensor { M, N, dtype = "fp32" },
   tile     = { m = 128, k = 64 },
   pipeline = { swap = true },
+  bench    = { { M = 128, N = 7168, K = 2048 }, { M = 128, N = 24576, K = 1536 } },
 }
 
 -- fp8, one scale a row of A and a row of B.

@@ -55,6 +55,9 @@ bench $spec --device emu --mode burst --set M=64/72,N=64,K=64
 is 0 && [ "$(grep -c '^emulator of sm_90a M=' "$work/out")" = 22 ] && [ "$(grep -c verified "$work/out")" = 28 ] &&
     [ "$(grep -c '^  fused \* ' "$work/out")" = 2 ] && ! grep -q sustained "$work/out"
 ok $? "kernels of one problem and size stand together" "$work/out"
+bench specs/rows.lua --kernel softmax --device emu --mode burst --set R=8,C=64
+is 0 && grep -q '^  softmax  *burst  *verified$' "$work/out"
+ok $? "a kernel that is no problem of cuBLASLt's" "$work/out"
 bench $spec --kernel plain --device emu --json "$work/none/rows.json"
 is 3 && says 'none/rows.json cannot be written'
 ok $? "--json: a file that cannot be written" "$work/err"

@@ -47,9 +47,9 @@ rule but "nothing is allowed that nobody needs"
 
 # Each rule, broken once, is found.
 cat "$out/tree" - >"$out/broken" <<'END'
-file gen/spec/long.h 301
+file gen/common/long.h 301
 file gen/emit/own.h 1
-file gen/spec/far.c 801
+file gen/common/far.c 801
 inside gen/spec/expr.c 1 include cmd/cmd.h
 inside gen/compile/compile.c 2 include emit/own.h
 inside gen/spec/expr.c 3 function far_too_long 81
@@ -68,8 +68,8 @@ but tests/rooms.list: but
 columns gen/spec/expr.c:4 has
 folder gen/arch has
 function gen/spec/expr.c:3: far_too_long
-header gen/spec/long.h has
-long gen/spec/far.c has
+header gen/common/long.h has
+long gen/common/far.c has
 public gen/compile/compile.c:2 includes
 END
 cmp -s "$out/new" "$out/expected"

@@ -54,6 +54,12 @@ void bench_set_ratios(struct bench *b, int first)
             b->row[i].ratio = best[b->row[i].mode] / b->row[i].time.median;
 }
 
+/* Whether it is more than the problem that its peer solves. */
+static bool is_fused(const struct bench_result *row)
+{
+    return is_ours(row) && row->unit->kernel->peer.problem && !row->plain;
+}
+
 /* ---- the table --------------------------------------------------------------------------------------------------- */
 
 static double rate(double amount, const struct bench_result *r)
@@ -64,7 +70,7 @@ static double rate(double amount, const struct bench_result *r)
 static void print_row(const struct bench_result *r)
 {
     char name[64], clock[80] = "";
-    snprintf(name, sizeof name, "%s%s", is_ours(r) ? r->kernel : r->backend, is_ours(r) && !r->plain ? " *" : "");
+    snprintf(name, sizeof name, "%s%s", is_ours(r) ? r->kernel : r->backend, is_fused(r) ? " *" : "");
     if (!r->timed) {
         printf("  %-32s %-9s verified\n", name, time_mode_word[r->mode]);
         return;
@@ -106,7 +112,7 @@ void bench_print_group(const struct bench *b, int first)
                "GB/s", "ratio", "MHz", "W", "mJ");
     for (int i = first; i < b->rows; i++) {
         print_row(&b->row[i]);
-        fused = fused || !b->row[i].plain;
+        fused = fused || is_fused(&b->row[i]);
         kernels[b->row[i].mode] += is_ours(&b->row[i]);
     }
     for (int mode = 0; mode < TIME_MODES; mode++) {

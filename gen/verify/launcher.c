@@ -243,10 +243,20 @@ void launcher_unload(struct launcher *l)
     l->loaded = false;
 }
 
+/* The number of the variant's set-up in the pair, which counts those that it has for the architecture. */
+static int setup_in_pair(const struct launcher *l, int variant)
+{
+    const struct compile_unit *of = launcher_unit(l, variant);
+    int number = 0;
+    for (int v = 0; v <= variant && of->setup > 0; v++)
+        number += launcher_unit(l, v)->setup > 0 && launcher_unit(l, v)->arch == of->arch;
+    return number;
+}
+
 void launcher_force(struct launcher *l, int variant)
 {
     if (l->loaded && l->call.choose)
-        l->call.choose(l->kernel, variant < 0 ? l->choice : ~launcher_unit(l, variant)->setup);
+        l->call.choose(l->kernel, variant < 0 ? l->choice : ~setup_in_pair(l, variant));
 }
 
 void *launcher_module(const struct launcher *l, int variant)

@@ -71,24 +71,33 @@ __device__ __forceinline__ void ${place}_put(const arguments &args, int tile, in
                 sum[block][i * 4], sum[block][i * 4 + 1], sum[block][i * 4 + 2], sum[block][i * 4 + 3]);
 }
 
+//@             -- So many vectors of a part are read before they are added: a loop over the parts ends there, or the
+//@             -- compiler reads all, and has no registers for them.
+//@             local all = heights * vectors
+//@             local group = all <= 16 and all or 8
+//@             while all % group > 0 do group = group // 2 end
+//@             local groups = all // group
 // Every thread of the last block: the sums of all, the first block's first.
 __device__ __forceinline__ void ${place}_take(const arguments &args, int tile, ${type} (&sum)[${heights}][${each}])
 {
-    unsigned char *at = parts_record(args, tile) + 128 + ${from} + ${own} * 16;
-    #pragma unroll 1
-    for (int part = 0; part < ${parts.blocks}; ++part, at += ${parts.bytes}) {
-        #pragma unroll
-        for (int block = 0; block < ${heights}; ++block)
+    unsigned char *const first = parts_record(args, tile) + 128 + ${from} + ${own} * 16;
+    #pragma unroll
+    for (int group = 0; group < ${groups}; ++group) {
+        unsigned char *at = first + group * ${group} * ${stride};
+        #pragma unroll 1
+        for (int part = 0; part < ${parts.blocks}; ++part, at += ${parts.bytes}) {
             #pragma unroll
-            for (int i = 0; i < ${vectors}; ++i) {
-                ${type}4 *const vector = (${type}4 *)(at + (block * ${vectors} + i) * ${stride});
+            for (int i = 0; i < ${group}; ++i) {
+                ${type}4 *const vector = (${type}4 *)(at + i * ${stride});
                 const ${type}4 v = *vector;
                 *vector = make_${type}4(0, 0, 0, 0);
-                sum[block][i * 4] = part ? sum[block][i * 4] + v.x : v.x;
-                sum[block][i * 4 + 1] = part ? sum[block][i * 4 + 1] + v.y : v.y;
-                sum[block][i * 4 + 2] = part ? sum[block][i * 4 + 2] + v.z : v.z;
-                sum[block][i * 4 + 3] = part ? sum[block][i * 4 + 3] + v.w : v.w;
+                ${type} *const to = &sum[(group * ${group} + i) / ${vectors}][(group * ${group} + i) % ${vectors} * 4];
+                to[0] = part ? to[0] + v.x : v.x;
+                to[1] = part ? to[1] + v.y : v.y;
+                to[2] = part ? to[2] + v.z : v.z;
+                to[3] = part ? to[3] + v.w : v.w;
             }
+        }
     }
 }
 //@         end

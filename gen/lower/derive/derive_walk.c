@@ -640,7 +640,7 @@ static int end_of_dots(const struct derive *d)
     return end;
 }
 
-/* What is done for an item; in another's turn its consumer has begun to store by the time that this one's begins. */
+/* An item: its dots in its turn, and what is behind them as soon as the next one's may begin. */
 static int item(struct derive *d)
 {
     int all = d->work.program->op_count, dots = in_turn(d) ? end_of_dots(d) : all, status = 0;

@@ -8,16 +8,19 @@
 
 #include "driver.h"
 
+enum { CLOCKED_LAUNCHES = 4096 };
+
 extern struct clocked_state {
     double host, gpu; /* seconds: the host's time, and when the stream will have done all its work */
     double heat;      /* above 0.5 the board is hot */
     double joules;
     bool capturing;
     bool no_nvml;
-    long live;           /* graphs, executables and events not yet destroyed */
-    long launches;       /* of graphs */
-    double slept;        /* in all */
-    long calls, fail_at; /* of the driver, so far; the one that fails, counted from 1; 0: none */
+    long live;                   /* graphs, executables and events not yet destroyed */
+    long launches;               /* of graphs */
+    double of[CLOCKED_LAUNCHES]; /* of each of the first ones: what its first launch takes on a cool board */
+    double slept;                /* in all */
+    long calls, fail_at;         /* of the driver, so far; the one that fails, counted from 1; 0: none */
 } clocked;
 
 /* Of a launch: seconds on a cool and on a hot board, and the watts that it draws. */

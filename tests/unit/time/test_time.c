@@ -79,6 +79,7 @@ static void both_modes(void **state)
     power_open(&power, device);
     options.sets = SETS;
     options.power = &power;
+    clocked.heat = 1.0; /* from what was before */
     assert_int_equal(time_candidates(device, &options, candidate, COUNT, result, &failed, &error), TW_OK);
     assert_int_equal(failed, -1);
     for (int i = 0; i < COUNT; i++) {
@@ -133,7 +134,7 @@ static void sets_rotate(void **state)
 /* What is longer than a burst is launched once, and has a longer pause: the board stays cool. */
 static void long_launches(void **state)
 {
-    static const struct clocked_work longer = {8e-3, 12e-3, 700};
+    static const struct clocked_work longer = {15e-3, 18e-3, 700};
     const struct time_candidate one = {launch_longer, (void *)&longer};
     struct time_result result[1][TIME_MODES];
     struct time_options options = time_defaults;
@@ -146,6 +147,37 @@ static void long_launches(void **state)
     near(result[0][TIME_BURST].median, longer.cool);
     near(result[0][TIME_BURST].most, longer.cool);
     near(result[0][TIME_SUSTAINED].median, longer.hot);
+    end();
+}
+
+/* Every round has every candidate once, its graph once before it is timed, and rounds have all orders. */
+static void orders(void **state)
+{
+    enum { TRIED = 60, ORDERS = 27 };
+    struct time_result result[COUNT][TIME_MODES];
+    struct time_options options = time_defaults;
+    int failed, seen[ORDERS] = {0}, different = 0;
+    (void)state;
+    begin();
+    options.rounds[TIME_BURST] = TRIED;
+    options.rounds[TIME_SUSTAINED] = 0;
+    assert_int_equal(time_candidates(device, &options, candidate, COUNT, result, &failed, &error), TW_OK);
+    assert_int_equal(clocked.launches, 2 * COUNT + 2 * COUNT * TRIED);
+    for (int round = 0; round < TRIED; round++) {
+        const double *of = &clocked.of[2 * COUNT + 2 * COUNT * round];
+        int order = 0, had = 0;
+        for (int i = 0; i < COUNT; i++) {
+            int c = 0;
+            while (c < COUNT - 1 && fabs(work[c].cool - of[2 * i]) > 0.0)
+                c++;
+            assert_false(fabs(of[2 * i] - work[c].cool) > 0.0 || fabs(of[2 * i + 1] - of[2 * i]) > 0.0);
+            order = order * COUNT + c;
+            had |= 1 << c;
+        }
+        assert_int_equal(had, (1 << COUNT) - 1);
+        different += seen[order]++ == 0;
+    }
+    assert_int_equal(different, 6);
     end();
 }
 
@@ -260,7 +292,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_modes), cmocka_unit_test(sets_rotate),   cmocka_unit_test(pauses_cool),
         cmocka_unit_test(no_power),   cmocka_unit_test(launches_fail), cmocka_unit_test(calls_fail),
-        cmocka_unit_test(summary),    cmocka_unit_test(long_launches),
+        cmocka_unit_test(summary),    cmocka_unit_test(long_launches), cmocka_unit_test(orders),
     };
     return cmocka_run_group_tests_name("time", tests, NULL, NULL);
 }
