@@ -3,14 +3,19 @@
 
 #include "compile/compile_host.h"
 
-/* The number of the row's set-up among the units, -1: it is not among them. */
+/* The number of the row's set-up in the pair of these units, which counts those that it has for the architecture; -1:
+ * it is not among them. */
 static int setup_of(const struct compile *c, const int *unit, int count, const struct spec_tuned *row)
 {
+    int number = 0;
     for (int i = 0; i < count; i++) {
         const struct compile_unit *u = &c->unit[unit[i]];
         const struct spec_kernel *as = row->setup < 0 ? u->kernel : &c->spec.setup[row->setup];
-        if (u->as == as && strcmp(u->arch->name, row->arch) == 0)
-            return u->setup;
+        if (strcmp(u->arch->name, row->arch) != 0)
+            continue;
+        number += u->setup > 0;
+        if (u->as == as)
+            return u->setup > 0 ? number : 0;
     }
     return -1;
 }
