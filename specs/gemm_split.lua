@@ -66,3 +66,68 @@ kernel "gemm_split_tf32" {
   like = bf16, tile = { k = 32 },
   A = tensor { M, K, dtype = "tf32" }, B = tensor { N, K, dtype = "tf32" }, D = tensor { M, N, dtype = "fp32" },
 }
+
+-- Over blocks of no cluster: each writes its sums into the workspace, and the last adds them up, in their order. Any
+-- number of parts, on any architecture, and behind the loop whatever one block can do.
+local both = { sm_90a = {}, sm_80 = { tile = { m = 64, n = 64, k = 32 }, pipeline = { stages = 3 } } }
+local over = kernel "gemm_split_blocks" { like = bf16, split = { k = { parts = 3, over = "blocks" } }, arch = both }
+
+kernel "gemm_split_blocks_cluster" {
+  like = over, tile = { m = 128, n = 128, k = 64 }, cluster = { m = 2 }, arch = { sm_90a = {} },
+}
+
+kernel "gemm_split_blocks_epilogue" {
+  like = over, split = { k = { parts = 4, over = "blocks" } },
+  bias = tensor { N, axes = "n", dtype = "bf16" },
+  R    = tensor { M, N, dtype = "bf16" },
+  E    = tensor { M, N, dtype = "fp32", out = true },
+  epilogue = function(acc, t) return { D = gelu(acc + t.bias) + t.R, E = acc } end,
+}
+
+kernel "gemm_split_blocks_int8" {
+  like = over, A = tensor { M, K, dtype = "int8" }, B = tensor { N, K, dtype = "int8" },
+  D = tensor { M, N, dtype = "int32" },
+}
+
+-- A gated pair and the sums of its rows' squares: two sums of one loop, and a reduction of whole rows behind it.
+kernel "gemm_split_gated" {
+  axes = "m n k", grid = { m = M, n = N }, tile = { m = 64, n = 64, k = 64 }, pipeline = { stages = 3 },
+  split = { k = { parts = 2, over = "blocks" } }, schedule = { dynamic = true }, arch = both,
+  A = tensor { M, K, dtype = "bf16" },
+  G = tensor { N, K, dtype = "bf16" },
+  U = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16", out = true },
+  S = tensor { M, dtype = "fp32", out = true },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local gate, up = loop("k", range(0, K, tile.k), { zeros(), zeros() }, function(k, gate, up)
+      local along = span(k, tile.k)
+      local a = load(t.A, m, along)
+      return dot(a, load(t.G, n, along):t(), gate), dot(a, load(t.U, n, along):t(), up)
+    end)
+    local both = silu(gate) * up
+    store(t.D, m, n, both)
+    store_add(t.S, m, row_sum(both * both))
+  end,
+  run = sizes,
+}
+
+-- The same pair over a cluster: each sum by its columns.
+kernel "gemm_split_gated_cluster" {
+  axes = "m n k", grid = { m = M, n = N }, tile = { m = 64, n = 64, k = 64 }, pipeline = { stages = 3 },
+  split = { k = 2 }, arch = { sm_90a = {} },
+  A = tensor { M, K, dtype = "bf16" },
+  G = tensor { N, K, dtype = "bf16" },
+  U = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16", out = true },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local gate, up = loop("k", range(0, K, tile.k), { zeros(), zeros() }, function(k, gate, up)
+      local along = span(k, tile.k)
+      local a = load(t.A, m, along)
+      return dot(a, load(t.G, n, along):t(), gate), dot(a, load(t.U, n, along):t(), up)
+    end)
+    store(t.D, m, n, silu(gate) * up)
+  end,
+  run = sizes,
+}

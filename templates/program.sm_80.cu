@@ -104,6 +104,10 @@ ${banner}
 //@ include "blocks/add.cuh"
 //@ end
 
+//@ if has(plan, "parts") then
+//@ include "blocks/parts_last.cuh" model = plan, threads = launch.block, first = 0, barrier = 0
+
+//@ end
 //@ for _, t in ipairs(plan.tensor) do
 //@     local reads = has(read, t.name) and fragment_reads(t.name) or {}
 //@     if has(reads, "elements") and reads.elements then

@@ -65,6 +65,11 @@ ${banner}
 
 //@     end
 //@ end
+//@ if has(plan, "parts") and has(plan.parts, "record") then
+//@ include "blocks/parts_last.cuh" model = plan, threads = launch.block - 128, first = 128,
+//@     barrier = plan.barrier.parts_barrier.id
+
+//@ end
 //@ if staged then
 //@ include "blocks/store_tile.cuh" ring = staged, outputs = outputs, roles = plan.role,
 //@     barrier = plan.barrier.d_barrier, offset = plan.shared[staged.name].offset,

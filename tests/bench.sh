@@ -69,6 +69,7 @@ configured() {
 }
 configured 0 'M=64,N=72,K=80' '{"gemm": [{"M": 64, "N": 72, "K": 80}], "nsa": [{"batch": 2}]}'
 configured 0 'M=64,N=72,K=80' '{"other": [{"M": 64, "N": 72, "K": 80, "dtype": "bfloat16"}]}'
+configured 0 'M=64,N=72,K=80' '{"gemm": [5], "other": [{"M": 64, "N": 72, "K": 80}]}'
 configured 1 'c.json: it has sizes of no kernel of' '{"gemm": [{"M": 64, "N": 72, "K": 80, "dtype": "fp16"}]}'
 configured 1 'c.json: gemm\[1\]: the spec has no dim batch' \
     '{"gemm": [{"M": 8, "N": 8, "K": 8}, {"M": 8, "N": 8, "K": 8, "batch": 2}]}'
@@ -121,7 +122,7 @@ def launch(number):
         recording[-1].count += 1
 assert measure.count_sets(100 << 20) == 3 and measure.count_sets(1000 << 20) == 2
 c = measure.Candidate("slow", launch, 3, compilation_time=2.0)
-assert sets == [0, 0, 1, 2], sets
+assert sets == [0, 0, 1, 2, 0, 0, 1], sets
 measure.measure([c], ["burst", "sustained"])
 rows = list(measure.rows("gemm", {"M": 1}, [c], 2e9, 1e6))
 assert [r["mode"] for r in rows] == ["burst", "sustained"] and [r["rounds"] for r in rows] == [15, 5]

@@ -59,7 +59,7 @@ ok $? "ratios are to the best peer of the same run"
 results merge "$work/a.json" "$work/b.json" -o "$work/c.json"
 is 0 && grep -q '"tilewright".*"ratio": 1.25 }' "$work/c.json" && grep -q '2.5.*"power": \[ 700, null \], "ratio": 1 }' "$work/c.json"
 ok $? "ratios are made anew, members that are not known stay"
-echo "[$(row tilewright 2.0 1 ', "ratio": 7'), $(row peer 1.0 2)]" >"$work/a.json"
+echo "[$(row tilewright 2.0 1), $(row peer 1.0 2 ', "ratio": null')]" >"$work/a.json"
 results merge "$work/a.json" -o "$work/c.json"
 is 0 && ! grep -q '"tilewright".*"ratio"' "$work/c.json"
 ok $? "no ratio across runs"
@@ -67,6 +67,12 @@ sed 's/"N": 8, "M": 4/"M": 4, "N": 8/; s/"run": 1/"run": "1"/' "$work/a.json" >"
 results merge "$work/a.json" "$work/b.json" -o "$work/c.json"
 is 0 && prints ': 2 rows, 2 replaced$'
 ok $? "sizes in another order and runs as text are the same"
+
+# A kernel whose process compared it with the peer of another one.
+echo "[$(row tilewright 2.0 1 ', "ratio": 0.75'), $(row peer 1.0 2)]" >"$work/a.json"
+results merge "$work/a.json" -o "$work/c.json"
+is 0 && grep -q '"tilewright".*"ratio": 0.75 }' "$work/c.json"
+ok $? "a ratio that its own run has told stays where that has no peer of the kernel"
 
 # ---- table
 

@@ -1,5 +1,5 @@
 /* Sizes from a file of configurations: {"gemm": [{"M": 4096, "N": 4096, "K": 4096, "dtype": "bf16"}, ...], ...}, by
- * kernel or by family. */
+ * kernel, or by family for the kernels that have no list of their own. */
 #include <string.h>
 #include <strings.h>
 
@@ -91,22 +91,36 @@ static int take_entry(struct bench *b, const struct place *at, const struct plan
     return append(b, sizes, value);
 }
 
+/* The list of a kernel: that of its own name, else of its family's; NULL: there is none. *name: which. */
+static struct json_object *find_list(struct json_object *file, const struct spec_kernel *kernel, const char **name)
+{
+    struct json_object *own = NULL;
+    *name = kernel->name;
+    if (json_object_object_get_ex(file, kernel->name, &own) || !kernel->family)
+        return own;
+    json_object_object_foreach(file, key, list)
+    {
+        if (strcasecmp(key, kernel->family) != 0)
+            continue;
+        *name = key;
+        return list;
+    }
+    return NULL;
+}
+
 static int take_kernel(struct bench *b, struct json_object *file, struct bench_kernel *k)
 {
     const struct compile_unit *unit = &b->compile.unit[k->unit[0]];
+    struct place at = {.bench = b};
+    struct json_object *list = find_list(file, unit->kernel, &at.list);
     int status = 0;
     k->sizes.width = unit->plan.symbol_count;
-    json_object_object_foreach(file, name, list)
-    {
-        struct place at = {b, name, 0};
-        bool own = strcmp(name, unit->kernel->name) == 0;
-        if (!own && (!unit->kernel->family || strcasecmp(name, unit->kernel->family) != 0))
-            continue;
-        if (!json_object_is_type(list, json_type_array))
-            return fault(&at, "a list of sizes stands here", "");
-        for (; at.number < json_object_array_length(list) && status == 0; at.number++)
-            status = take_entry(b, &at, &unit->plan, json_object_array_get_idx(list, at.number), &k->sizes);
-    }
+    if (!list)
+        return 0;
+    if (!json_object_is_type(list, json_type_array))
+        return fault(&at, "a list of sizes stands here", "");
+    for (; at.number < json_object_array_length(list) && status == 0; at.number++)
+        status = take_entry(b, &at, &unit->plan, json_object_array_get_idx(list, at.number), &k->sizes);
     return status;
 }
 

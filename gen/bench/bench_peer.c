@@ -109,9 +109,14 @@ static int compare_parts(struct bench_group *g, const unsigned char *peer, struc
             status = distance(g, own, peer, &away, error);
         tw_free(&g->bench->compile.rt, own);
         if (status == TW_OK && !(away <= apart_most(g))) {
-            compile_say(&g->bench->compile, DIAG_ERROR,
-                        "%s: D is %.3g away from cuBLASLt's, %.3g would do; it is not timed", bench_plan(part)->kernel,
-                        away, apart_most(g));
+            const char *name = bench_plan(part)->kernel;
+            if (isnan(away))
+                compile_say(&g->bench->compile, DIAG_ERROR,
+                            "%s: some of D is no number where cuBLASLt's is; it is not timed", name);
+            else
+                compile_say(&g->bench->compile, DIAG_ERROR,
+                            "%s: D is %.3g away from cuBLASLt's, %.3g would do; it is not timed", name, away,
+                            apart_most(g));
             part->failed = true;
             g->bench->failed++;
         }

@@ -9,6 +9,7 @@
 #include "cmd/cmd.h"
 #include "common/options.h"
 #include "compile/compile.h"
+#include "spec/tuned.h"
 #include "program/program.h"
 
 /* A Plan's text, as it is. */
@@ -92,6 +93,27 @@ static void print_programs(const struct compile *c, const struct compile_choice 
     }
 }
 
+/* What SPEC.tuned.lua has for the chosen kernels. */
+static void print_rows(const struct compile *c, const struct compile_choice *choice)
+{
+    for (int i = 0; i < c->spec.kernel_count; i++) {
+        const struct spec_kernel *k = &c->spec.kernel[i];
+        if (choice->kernel && strcmp(choice->kernel, k->name) != 0)
+            continue;
+        for (int n = 0; n < k->tuned_count; n++) {
+            const struct spec_tuned *row = &k->tuned[n];
+            if (!is_chosen(choice, row->arch))
+                continue;
+            printf("tuned %s on %s, %s, %s:", k->name, row->arch, row->gpu, row->burst ? "burst" : "sustained");
+            for (int d = 0; d < c->spec.dim_count; d++)
+                if (row->value[d] >= 0)
+                    printf(" %s=%lld", c->spec.dim[d].name, (long long)row->value[d]);
+            const char *setup = row->setup >= 0 ? c->spec.setup[row->setup].setup.name : "";
+            printf(": %s%s\n", *setup ? "--variant " : "the spec's own", setup);
+        }
+    }
+}
+
 int cmd_plan(int argc, char **argv)
 {
     struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
@@ -121,9 +143,15 @@ int cmd_plan(int argc, char **argv)
         status = print_json(&c, status);
     if (!json)
         print_programs(&c, &choice);
+    if (status == 0 && !json)
+        print_rows(&c, &choice);
+    bool first = true;
     for (int i = 0; status == 0 && !json && i < c.unit_count; i++) {
-        if (i)
+        if (c.unit[i].setup && !choice.variant) /* named above */
+            continue;
+        if (!first)
             putchar('\n');
+        first = false;
         plan_print_tables(&c.unit[i].plan, why, stdout);
     }
     compile_close(&c);

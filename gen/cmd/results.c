@@ -145,7 +145,7 @@ static void help(void)
 static int run(const char *name, int argc, char **argv)
 {
     enum { FILES_MOST = 256 };
-    struct job job = {NULL};
+    struct job job = {.results = NULL};
     bool json = false, merges = strcmp(name, "merge") == 0, plots = strcmp(name, "plot") == 0;
     const char *path[FILES_MOST];
     const struct option_row output = {"-o", OPTION_TEXT, &job.output, plots ? "DIR" : "FILE",

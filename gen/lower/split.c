@@ -8,6 +8,9 @@
  * beyond those of the parts before it, and so begin the spans that run along columns.
  *
  * What is turned there, t(), has those columns as its rows.
+ *
+ * Over blocks of no cluster the parts are items that stand side by side, and nothing behind the loop changes: whichever
+ * block comes last adds up the parts of all, and does what stands there.
  */
 #include "lower/lower.h"
 
@@ -194,10 +197,10 @@ static int check_turn(struct split *s)
                           "ends, and a turn beyond its range may add something; write 1, or dots of loads",
                           program_kinds[o->kind].name);
     }
-    int fit = s->parts;
+    int fit = s->said->blocks ? 1 : s->parts;
     while (fit > 1 && s->columns % (COLUMNS_UNIT * fit))
         fit /= 2;
-    if (fit < s->parts)
+    if (fit < s->parts && !s->said->blocks)
         return refuse(s, "%d columns of a dot are not %d times as many, a multiple of %d; write %d", s->columns,
                       s->parts, COLUMNS_UNIT, fit);
     return 0;
@@ -238,6 +241,27 @@ static bool lay(struct split *s, int node, enum frame frame)
         if (n.arg[i] >= 0 && !lay(s, n.arg[i], frame))
             return false;
     return true;
+}
+
+/* The last block alone does what stands behind the loop, where it brings nothing that the producer would. */
+static int check_last(struct split *s)
+{
+    for (int i = 0; i < s->p->op_count; i++) {
+        const struct program_op *o = &s->was[i];
+        const bool store = o->kind == PROGRAM_STORE || o->kind == PROGRAM_STORE_ADD;
+        if (i == s->loop || is_inside(s, i) || i == s->was[s->loop].end)
+            continue;
+        if (store && i < s->loop)
+            return refuse(s,
+                          "what %s receives is stored before the loop, by all of its blocks; write 1, or store it "
+                          "behind the loop",
+                          s->l->kernel->tensor[o->tensor].name);
+        if (!store && o->kind != PROGRAM_RESULT && o->kind != PROGRAM_TRANSPOSE && o->kind != PROGRAM_LOAD &&
+            o->kind != PROGRAM_REDUCE)
+            return refuse(s, "there is a %s beside the loop, for which every block would load; write 1",
+                          program_kinds[o->kind].name);
+    }
+    return 0;
 }
 
 static int check_behind(struct split *s)
@@ -332,11 +356,12 @@ static int open(struct split *s, struct spec_kernel *own, const struct spec_spli
     const int axis = s->p->axis_count++;
     s->p->axis[axis] = (struct program_axis){.name = name,
                                              .extent = expr_int(s->g, s->parts),
-                                             .cluster = s->parts,
+                                             .cluster = said->blocks ? 0 : s->parts,
                                              .tile_loc = said->loc,
                                              .cluster_loc = said->loc};
     op[s->loop].parts = s->parts;
     op[s->loop].part_axis = axis;
+    op[s->loop].by_last = said->blocks;
     own->axis[own->axis_count++] = name;
     expr_is_int(s->g, was->op[s->loop].step, &step);
     const int part = expr_leaf(s->g, EXPR_AT, EXPR_INT, axis);
@@ -349,8 +374,8 @@ int program_split(const struct program_lowering *l, struct spec_kernel *own, str
     const struct program *p = own->program;
     const struct spec_split *said = NULL;
     int loop = -1;
-    for (int i = 0; i < own->split_count && l->arch->clusters && program_holds(p, PROGRAM_DOT); i++) {
-        if (own->split[i].parts == 1)
+    for (int i = 0; i < own->split_count && program_holds(p, PROGRAM_DOT); i++) {
+        if (own->split[i].parts == 1 || (!own->split[i].blocks && !l->arch->clusters))
             continue;
         if (said)
             return refuse(&(struct split){.l = l, .said = &own->split[i]},
@@ -370,7 +395,7 @@ int program_split(const struct program_lowering *l, struct spec_kernel *own, str
         return status;
     const int part = expr_leaf(s.g, EXPR_AT, EXPR_INT, p->axis_count);
     s.shift = expr_binary(s.g, EXPR_MUL, part, expr_int(s.g, s.columns / s.parts));
-    status = check_behind(&s);
+    status = said->blocks ? check_last(&s) : check_behind(&s);
     status = status ? status : write_again(&s);
     own->program = s.p;
     return status ? status : s.g->count == 0 || s.shift < 0 ? 3 : 0;

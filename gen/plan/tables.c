@@ -122,7 +122,11 @@ static void print_head(const struct plan *p, FILE *out)
     fprintf(out, ", %d bytes of shared memory%s", p->launch.shared_bytes,
             p->launch.programmatic ? ", programmatic" : "");
     if (p->workspace_bytes)
-        fprintf(out, ", %" PRId64 " bytes of workspace", p->workspace_bytes);
+        fprintf(out, ", %" PRId64, p->workspace_bytes);
+    if (p->workspace)
+        fprintf(out, " + %s", sizes(p, (const int[]){plan_number(p->workspace)}, 1, one, sizeof one));
+    if (p->workspace_bytes)
+        fprintf(out, " bytes of workspace");
     /* A user's template says nothing of registers and work: they are known once it is compiled and run. */
     if (p->registers_estimate)
         fprintf(out, "\n  registers: about %d a thread", p->registers_estimate);

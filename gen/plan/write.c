@@ -498,6 +498,8 @@ void plan_write(const struct plan *p, const struct sink *s)
     sink_boolean(s, "programmatic", p->launch.programmatic);
     sink_end(s);
     sink_integer(s, "workspace_bytes", p->workspace_bytes);
+    if (p->workspace)
+        sizes(p, s, "workspace", (const int[]){plan_number(p->workspace)}, 1);
     fused(p, s);
     sink_integer(s, "registers_estimate", p->registers_estimate);
     sink_integer(s, "register_limit", p->register_limit);

@@ -97,9 +97,10 @@ struct program_op {
     int list;            /* LOOP: the tensor whose entries the variable takes in turn, the coordinate in its last dim
                             counting from..to, those of the others in `at`; -1: a range */
     int carried;         /* LOOP: values */
-    int parts;           /* LOOP: blocks of a cluster that share its turns, each with its own carried values, which add
-                            up behind it (lower/split.c); 0: one block takes all */
+    int parts;           /* LOOP: blocks, of a cluster, that share its turns, each with its own carried values, which
+                            add up behind it (lower/split.c); 0: one block takes all */
     int part_axis;       /* LOOP with parts: the axis whose place is a block's part */
+    bool by_last;        /* LOOP with parts: of no cluster; the last of its blocks does all that stands behind it */
     struct program_tile *value; /* LOOP: first values; END: those carried on; by `carried`. */
     int *combine;        /* LOOP: what two parts of the turns make together, by `carried`: elementwise nodes in which
                             the PARAM's TILE is of the one part and the RESULT's TILE of the other; NULL: not given */

@@ -593,24 +593,70 @@ static void read_cache(struct reader *r, const char *name, const char *path)
     k->cache[k->cache_count++] = (struct spec_cache){tensor, spec_cache_words[word], reader_locate(r, path, AT_VALUE)};
 }
 
-/* The number of parts on top of the stack. What may be split depends on the tiles: lower/split.c. */
+/* The number of parts on top of the stack; 0: told that it is none. */
+static int read_parts(struct reader *r, const char *path, bool blocks)
+{
+    int64_t parts = 0;
+    bool fine = exact_integer(r->L, -1, &parts) && parts >= 1;
+    if (fine && (blocks ? parts <= 64 : parts <= 8 && !(parts & (parts - 1))))
+        return (int)parts;
+    reader_fault(r, path, AT_VALUE, "FIELD-RANGE", "takes a number of parts (%s), this is %s",
+                 blocks ? "1 to 64" : "1, 2, 4 or 8", describe(r, -1));
+    return 0;
+}
+
+/* { parts = 4, over = "blocks" } on top of the stack. The number of parts; 0: told what is wrong. */
+static int read_parts_over(struct reader *r, const char *path, bool *blocks)
+{
+    static const char *const words[] = {"cluster", "blocks", NULL};
+    lua_State *L = r->L;
+    const int told = r->diags->reported;
+    int count, parts = 0;
+    struct key *key = sorted_keys(r, lua_gettop(L), &count);
+    for (int i = 0; i < count; i++) { /* "over" comes before "parts" */
+        const char *inner = key[i].name ? arena_format(r->arena, "%s.%s", path, key[i].name)
+                                        : arena_format(r->arena, "%s[%lld]", path, (long long)key[i].position);
+        reader_check(r, inner);
+        if (key[i].name)
+            lua_getfield(L, -1, key[i].name);
+        else
+            lua_rawgeti(L, -1, key[i].position);
+        const char *word = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
+        if (key[i].name && strcmp(key[i].name, "parts") == 0) {
+            parts = read_parts(r, inner, *blocks);
+        } else if (key[i].name && strcmp(key[i].name, "over") == 0) {
+            *blocks = word && strcmp(word, words[1]) == 0;
+            if (!*blocks && (!word || strcmp(word, words[0]) != 0))
+                reader_fault(r, inner, AT_VALUE, "FIELD-WORD", "takes a word (%s), this is %s%s",
+                             reader_list(r, words, " or "), describe(r, -1),
+                             word ? reader_suggest(r, word, words) : "");
+        } else {
+            reader_fault(r, inner, AT_KEY, "FIELD-UNKNOWN", "there is no such field; split has parts and over");
+        }
+        lua_pop(L, 1);
+    }
+    if (r->diags->reported == told && !parts)
+        reader_fault(r, path, AT_VALUE, "FIELD-TYPE", "parts are missing; write { parts = 4, over = \"%s\" }",
+                     words[*blocks]);
+    return r->diags->reported == told ? parts : 0;
+}
+
+/* What is on top of the stack. What may be split depends on the tiles: lower/split.c. */
 static void read_split(struct reader *r, const char *name, const char *path)
 {
     struct spec_kernel *k = reader_kernel(r);
-    int64_t parts = 0;
+    bool blocks = false;
     int loop = named_loop(r, name, path);
     if (loop < 0)
         return;
-    if (!exact_integer(r->L, -1, &parts) || parts < 1 || parts > 8 || (parts & (parts - 1))) {
-        reader_fault(r, path, AT_VALUE, "FIELD-RANGE", "takes a number of parts (1, 2, 4 or 8), this is %s",
-                     describe(r, -1));
+    int parts = lua_istable(r->L, -1) ? read_parts_over(r, path, &blocks) : read_parts(r, path, false);
+    if (!parts)
         return;
-    }
     struct spec_split *grown = arena_grow(r->arena, k->split, k->split_count, sizeof *grown);
     reader_check(r, grown);
     k->split = grown;
     k->split[k->split_count++] =
-        (struct spec_split){k->program->op[loop].name, (int)parts, reader_locate(r, path, AT_VALUE)};
+        (struct spec_split){k->program->op[loop].name, parts, blocks, reader_locate(r, path, AT_VALUE)};
 }
 
 void trace_how(struct reader *r, int table)

@@ -2,7 +2,8 @@
  *
  * A file is a list of rows, or an object with the member "rows". A row is one back end on one problem in one mode, its
  * times in milliseconds; results_keys.def says what each must have. Ratios are made here, within one run alone: the
- * best peer's latency divided by the row's, of the same kernel, GPU, problem and mode. */
+ * best peer's latency divided by the row's, of the same kernel, GPU, problem and mode. Where the run has no peer of
+ * that kernel, what the row came with stays: its process may have compared it with another kernel's peer. */
 #ifndef TW_GEN_RESULTS_RESULTS_H
 #define TW_GEN_RESULTS_RESULTS_H
 
@@ -21,6 +22,7 @@ struct results_row {
     char *names, *values;       /* as they are written: "M x N x K", "4096 x 4096 x 512"; names is "" of a text */
     double latency, least, most; /* ms; least and most are 0 where they are not told */
     double tflops, gbs;         /* 0: not told */
+    double told;                /* the ratio that it came with; 0: none */
     double ratio;               /* 0: its run has no peer */
     const char *file;           /* the caller's name of it */
     int number;                 /* in the file, from 1 on */

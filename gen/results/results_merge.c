@@ -52,7 +52,7 @@ int results_make_ratios(struct results *results, struct tw_error *error)
             if (!results_ours(order[to]->backend) && (best == 0 || order[to]->latency < best))
                 best = order[to]->latency;
         for (size_t i = from; i < to; i++)
-            order[i]->ratio = best / order[i]->latency;
+            order[i]->ratio = best > 0 ? best / order[i]->latency : order[i]->told;
     }
     tw_free(results->rt, order);
     return TW_OK;

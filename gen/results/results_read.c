@@ -131,6 +131,7 @@ static void read_times(struct reader *r, struct results_row *row)
     row->most = read_measure(r, "latency_max_ms", false, "milliseconds, the most");
     row->tflops = read_measure(r, "tflops", false, "TFLOP/s");
     row->gbs = read_measure(r, "gbs", false, "GB/s");
+    row->told = read_measure(r, "ratio", false, "the best peer's latency divided by this row's");
     if (row->latency > 0 && row->least > row->latency * slack)
         fault(r, "latency_min_ms %g is above latency_ms %g; write the least of what the median is of", row->least,
               row->latency);

@@ -68,6 +68,12 @@ static inline bool timeline_is_mark(enum timeline_kind kind)
     return kind >= TIMELINE_EXPECT && kind <= TIMELINE_WAIT_STORE;
 }
 
+/* What a kind is called in this timeline. */
+static inline const char *timeline_kind_name(const struct timeline *t, enum timeline_kind kind)
+{
+    return t->stamped && kind == TIMELINE_FILLING ? "on its way, or full" : timeline_kind_all[kind].name;
+}
+
 /* Whether timeline.filled tells of the ring: stamps do not of one whose stages are free without a barrier. */
 static inline bool timeline_has_filled(const struct timeline *t, int ring)
 {

@@ -25,10 +25,10 @@ static void note_of(const struct timeline *t, const struct timeline_span *span, 
         snprintf(place, sizeof place, ", %.150s:%u", slash ? slash + 1 : span->file, span->line);
     }
     if (span->to > span->from + !is_mark)
-        snprintf(out, room, "%s%s: %s %llu..%llu%s%s", timeline_kind_all[span->kind].name, stage, t->unit,
+        snprintf(out, room, "%s%s: %s %llu..%llu%s%s", timeline_kind_name(t, span->kind), stage, t->unit,
                  (unsigned long long)span->from, (unsigned long long)(span->to - !is_mark), more, place);
     else
-        snprintf(out, room, "%s%s: %.*s %llu%s%s", timeline_kind_all[span->kind].name, stage, (int)strlen(t->unit) - 1,
+        snprintf(out, room, "%s%s: %.*s %llu%s%s", timeline_kind_name(t, span->kind), stage, (int)strlen(t->unit) - 1,
                  t->unit, (unsigned long long)span->from, more, place);
 }
 
@@ -100,7 +100,7 @@ static int draw_legend(struct svg *svg, const struct timeline *t, int y, int wid
         if (!svg)
             continue;
         svg_box(svg, x, line - 10, 12, 12, timeline_kind_all[k].colour, NULL);
-        svg_text(svg, x + 18, line, 12, SVG_LEFT, "%s", timeline_kind_all[k].name);
+        svg_text(svg, x + 18, line, 12, SVG_LEFT, "%s", timeline_kind_name(t, (enum timeline_kind)k));
     }
     return y + (at + columns - 1) / columns * 18;
 }
@@ -185,7 +185,7 @@ static void trace_span(struct svg *out, const struct timeline *t, int r, const s
     if (span->kind == TIMELINE_FREE)
         return;
     svg_add(out, ",\n{\"ph\": \"X\", \"name\": ");
-    add_string(out, timeline_kind_all[span->kind].name);
+    add_string(out, timeline_kind_name(t, span->kind));
     svg_add(out, ", \"ts\": %.*f, \"dur\": %.*f, \"pid\": %llu, \"tid\": %d, \"args\": {\"count\": %llu", places,
             t->begin + (double)span->from * t->microseconds, places,
             (double)(span->to - span->from + is_mark) * t->microseconds, (unsigned long long)t->block, r,

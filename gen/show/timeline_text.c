@@ -146,14 +146,14 @@ static void print_band(const struct grid *g, int first, int count, int label, in
 }
 
 /* Entry number `at` of the legend, behind one that took `before` columns; returns its own. */
-static int list_kind(int kind, int at, int before)
+static int list_kind(const struct timeline *t, enum timeline_kind kind, int at, int before)
 {
     enum { ENTRY = 32 };
     if (at % 3)
         printf("%*s", ENTRY - before, "");
     else if (at)
         putchar('\n');
-    return printf("  %c %s", timeline_kind_all[kind].letter, timeline_kind_all[kind].name);
+    return printf("  %c %s", timeline_kind_all[kind].letter, timeline_kind_name(t, kind));
 }
 
 static void print_legend(const struct timeline *t)
@@ -167,7 +167,7 @@ static void print_legend(const struct timeline *t)
     used[TIMELINE_EXPECT] = false;
     for (int k = 0; k < TIMELINE_KIND_COUNT; k++)
         if (used[k])
-            column = list_kind(k, at++, column);
+            column = list_kind(t, (enum timeline_kind)k, at++, column);
     putchar('\n');
 }
 

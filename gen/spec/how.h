@@ -37,10 +37,11 @@ struct spec_cache {
 extern const char *const spec_cache_words[]; /* NULL-terminated */
 
 /* split = { k = 2 }: the blocks of a cluster share the loop's turns, and each has its own sums; what is behind the loop
- * they share by columns. */
+ * they share by columns. split = { k = { parts = 4, over = "blocks" } }: any; the last adds up what all found. */
 struct spec_split {
     const char *name; /* of the loop */
     int parts;
+    bool blocks;
     struct diag_loc loc;
 };
 

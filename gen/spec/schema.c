@@ -66,8 +66,9 @@ static const struct {
      "program: { kv = \"down\" } takes the turns of loop kv from the last to the first; up; left out: chosen"},
     {"cache", "table<string, string>",
      "program: { B = \"evict_first\" }: the L2 gives up first what bulk copies bring of B; evict_last"},
-    {"split", "table<string, integer>",
-     "program: { k = 2 } shares the turns of loop k among the blocks of a cluster, 2, 4 or 8; 1: none"},
+    {"split", "table<string, integer|table>",
+     "program: { k = 2 } shares the turns of loop k among the blocks of a cluster, 2, 4 or 8; { k = { parts = 3, "
+     "over = \"blocks\" } } among any, 2 to 64; 1: none"},
 };
 
 static const struct {
@@ -254,6 +255,13 @@ void spec_print_luacats(FILE *out, const struct spec_options *options)
         "function scalar(dtype, value) end\n\n"
         "---@param name string\n---@return fun(fields: tilewright.kernel): tilewright.handle\n"
         "function kernel(name) end\n\n"
+        "---@class tilewright.tuned_row\n---@field mode? \"sustained\"|\"burst\"\n"
+        "---@field use? tilewright.fields what differs from the kernel's own\n"
+        "---@field us? number\n---@field ratio? number\n---@field [string] integer the size of a dim\n\n"
+        "---@class tilewright.tuned\n---@field gpu string\n---@field arch string\n"
+        "---@field [integer] tilewright.tuned_row\n\n"
+        "--- SPEC.tuned.lua: set-ups of a kernel of the spec, by sizes\n"
+        "---@param name string\n---@return fun(rows: tilewright.tuned)\nfunction tuned(name) end\n\n"
         "---@param low number\n---@param high number\n---@return tilewright.value\nfunction clamp(x, low, high) end\n\n"
         "---@param dtype tilewright.dtype\n---@return tilewright.value\nfunction cast(x, dtype) end\n",
         out);

@@ -18,8 +18,9 @@ const struct time_options time_defaults = {
 };
 
 /* CUstreamCaptureMode: calls of this thread only; nodes of a graph at most; readings of the clock while one runs;
- * pauses before the first burst. */
-enum { CAPTURE_THREAD_LOCAL = 1, NODES_MOST = 4096, READINGS = 5, FIRST_PAUSES = 10 };
+ * pauses before the first burst; how many times as
+ * long as its graph a pause is at least. */
+enum { CAPTURE_THREAD_LOCAL = 1, NODES_MOST = 4096, READINGS = 5, FIRST_PAUSES = 10, PAUSE_TIMES = 5 };
 
 /* A candidate's launches, to be replayed. */
 struct replay {
@@ -139,7 +140,7 @@ static int finish(struct timer *t, int number, int times, double *seconds, struc
 }
 
 /* Launches once as it is, then by a graph of one launch a set, from whose time it is known how many launches take as
- * long as a burst. */
+ * long as a burst: every set as often as the others, or some of them once where that is longer. */
 static int prepare(struct timer *t, int number, struct tw_error *error)
 {
     const struct time_options *o = t->options;
@@ -158,9 +159,12 @@ static int prepare(struct timer *t, int number, struct tw_error *error)
         return status;
     double wanted = seconds > 0 ? o->burst_seconds / seconds : 1;
     int most = NODES_MOST > o->sets ? NODES_MOST / o->sets * o->sets : o->sets;
-    int launches = wanted >= most ? most : ((int)wanted + o->sets - 1) / o->sets * o->sets;
+    int launches = wanted >= most      ? most
+                   : wanted >= o->sets ? ((int)wanted + o->sets - 1) / o->sets * o->sets
+                   : wanted >= 1       ? (int)wanted
+                                       : 1;
     t->replay[number].seconds = seconds;
-    return launches > o->sets ? record(t, number, launches, error) : TW_OK;
+    return launches != o->sets ? record(t, number, launches, error) : TW_OK;
 }
 
 /* ---- readings ---------------------------------------------------------------------------------------------------- */
@@ -190,7 +194,9 @@ static void take_readings(const struct readings *r, struct time_result *result)
 
 static int burst(struct timer *t, int number, double *seconds, struct tw_error *error)
 {
-    pause_for(t, t->options->pause_seconds);
+    const struct replay *replay = &t->replay[number];
+    if (t->options->pause_seconds > 0)
+        pause_for(t, fmax(t->options->pause_seconds, PAUSE_TIMES * replay->seconds * replay->launches));
     int status = start(t, number, 1, true, error);
     if (status == TW_OK)
         read_board(t, number);

@@ -30,7 +30,7 @@ struct time_options {
     int sets;               /* of inputs, which launches take in turn; at least 1 */
     int rounds[TIME_MODES]; /* of each mode, at most TIME_ROUNDS_MOST; 0: it is not measured */
     double burst_seconds;   /* of one graph, about */
-    double pause_seconds;   /* before each burst */
+    double pause_seconds;   /* before each burst; longer before long ones. 0: none */
     double sustained_seconds;
     uint64_t seed;                                                               /* of the order */
     const struct power *power;                                                   /* read beside; NULL: it is not */

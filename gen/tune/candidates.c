@@ -112,22 +112,46 @@ static bool may_have(const struct arch *arch, const struct spec_row *row)
            (strcmp(row->needs, "mma.sync") == 0 && !arch->wgmma);
 }
 
+/* The values that are offered of a row, separated by blanks; "" none. NULL: out of memory. */
+static const char *offered(const struct spec_row *row, struct arena *arena)
+{
+    for (size_t i = 0; i < sizeof offers / sizeof *offers; i++)
+        if (strcmp(offers[i].path, row->path) == 0)
+            return offers[i].values;
+    const char *text = "";
+    if (strncmp(row->path, "pipeline.", 9) != 0 && strncmp(row->path, "schedule.", 9) != 0)
+        return text;
+    for (const char *w = row->words; row->type == 'w' && text && *w; w += strcspn(w, " "), w += *w == ' ')
+        text = arena_format(arena, "%s%s\"%.*s\"", text, *text ? " " : "", (int)strcspn(w, " "), w);
+    return row->type == 'b' ? "true false" : text;
+}
+
+/* What the kernel has: its own value, or that which the row says it takes. */
+static const char *had(const struct spec_row *row, const struct spec_value *v, struct arena *arena)
+{
+    if (v->set)
+        return written(arena, row, v);
+    return row->type == 'w' ? arena_format(arena, "\"%s\"", row->fallback) : row->fallback;
+}
+
 static int add_offers(struct tune_fields *to, struct arena *arena, const struct spec_kernel *k, const struct arch *arch,
                       const struct spec_fields *own)
 {
-    for (size_t i = 0; i < sizeof offers / sizeof *offers; i++)
-        for (int row = 0; row < SPEC_FIELD_COUNT; row++) {
-            if (strcmp(spec_rows[row].path, offers[i].path) != 0 || is_listed(k, offers[i].path) ||
-                !may_have(arch, &spec_rows[row]))
-                continue;
-            const char *own_text = own->value[row].set ? written(arena, &spec_rows[row], &own->value[row]) : "";
-            struct tune_field *f = add_field(to, arena, offers[i].path, true);
-            bool fine = f && own_text;
-            for (const char *v = offers[i].values; fine && *v; v += strcspn(v, " "), v += *v == ' ')
-                fine = add_value(f, arena, arena_copy(arena, v, strcspn(v, " ")), own_text);
-            if (!fine)
-                return 3;
-        }
+    for (int row = 0; row < SPEC_FIELD_COUNT; row++) {
+        const struct spec_row *r = &spec_rows[row];
+        const char *values = strcmp(r->family, "program") == 0 ? offered(r, arena) : "";
+        if (!values)
+            return 3;
+        if (!*values || is_listed(k, r->path) || !may_have(arch, r))
+            continue;
+        const char *own_text = had(r, &own->value[row], arena);
+        struct tune_field *f = add_field(to, arena, r->path, true);
+        bool fine = f && own_text;
+        for (const char *v = values; fine && *v; v += strcspn(v, " "), v += *v == ' ')
+            fine = add_value(f, arena, arena_copy(arena, v, strcspn(v, " ")), own_text);
+        if (!fine)
+            return 3;
+    }
     return 0;
 }
 

@@ -8,7 +8,12 @@
 #include "tune/rows.h"
 #include "tune/tune.h"
 
-enum { VARIED = 3, FINALISTS = 4 }; /* of the quickest: how many are varied, how many are measured for long */
+enum {
+    VARIED = 3,
+    FINALISTS = 4,
+    ROUNDS = 2
+}; /* of the quickest: how many are varied, how many are measured
+             for long; how often they are varied */
 
 struct search {
     const struct tune_options *options;
@@ -116,11 +121,24 @@ struct at_sizes {
     const int64_t *symbol;
     struct timed *look;
     int looks;
+    const char *best[FINALISTS]; /* texts of the quickest so far */
+    int bests;
     const char *varied[512]; /* texts: the quickest, the kernel's own, their variations */
     int variations;
     struct timed *vary;
     int varies;
 };
+
+/* The texts of the quickest, which outlive the set. */
+static int keep_best(struct search *s, struct at_sizes *at, const struct tune_set *set, const struct timed *timed,
+                     int count)
+{
+    at->bests = 0;
+    for (int n = 0; n < count && n < FINALISTS; n++)
+        if (!(at->best[at->bests++] = arena_text(&s->arena, set->candidate[timed[n].candidate].use)))
+            return 3;
+    return 0;
+}
 
 /* The model's choice at all sizes, compiled at once. */
 static int look(struct search *s, struct tune_kernel *k, struct at_sizes *at)
@@ -148,6 +166,7 @@ static int look(struct search *s, struct tune_kernel *k, struct at_sizes *at)
                 at[i].look[left++] = at[i].look[n];
         status = measure(s, k, &k->set, &phase, at[i].symbol, at[i].look, left);
         at[i].looks = sort(at[i].look, left);
+        status = status ? status : keep_best(s, &at[i], &k->set, at[i].look, at[i].looks);
     }
     return status;
 }
@@ -169,15 +188,16 @@ static bool add_variation(struct at_sizes *at, const char *use)
 static int vary_texts(struct search *s, struct tune_kernel *k, struct at_sizes *at)
 {
     const struct tune_fields *both[2] = {&k->alone, &k->together};
+    at->variations = 0;
     bool fine = add_variation(at, "");
-    for (int n = 0; n < at->looks && n < FINALISTS && fine; n++)
-        fine = add_variation(at, k->set.candidate[at->look[n].candidate].use);
-    for (int n = 0; n < at->looks && n < VARIED; n++)
+    for (int n = 0; n < at->bests && fine; n++)
+        fine = add_variation(at, at->best[n]);
+    for (int n = 0; n < at->bests && n < VARIED; n++)
         for (int b = 0; b < 2; b++)
             for (int f = 0; f < both[b]->count; f++)
                 for (int v = 0; v < both[b]->field[f].count && fine; v++)
-                    fine = add_variation(at, tune_with(k->set.candidate[at->look[n].candidate].use,
-                                                       both[b]->field[f].path, both[b]->field[f].value[v], &s->arena));
+                    fine = add_variation(
+                        at, tune_with(at->best[n], both[b]->field[f].path, both[b]->field[f].value[v], &s->arena));
     return fine ? 0 : 3;
 }
 
@@ -213,6 +233,7 @@ static int wanted_variations(struct search *s, const struct tune_kernel *k, stru
 {
     const double slower = 1.6; /* than the best of the variations, by the model */
     double least = 0.0;
+    at->varies = 0;
     at->vary = arena_alloc(&s->arena, sizeof *at->vary * ((size_t)at->variations + 1));
     if (!at->vary)
         return 3;
@@ -254,7 +275,10 @@ static int vary(struct search *s, struct tune_kernel *k, struct at_sizes *at, st
                 at[i].vary[left++] = at[i].vary[n];
         status = measure(s, k, set, &phase, at[i].symbol, at[i].vary, left);
         at[i].varies = sort(at[i].vary, left);
+        status = status ? status : keep_best(s, &at[i], set, at[i].vary, at[i].varies);
     }
+    for (int i = 0; i < k->sizes.count; i++)
+        at[i].varies = is_late(s) ? 0 : at[i].varies;
     return status;
 }
 
@@ -274,6 +298,11 @@ static int final(struct search *s, struct tune_kernel *k, struct at_sizes *at, s
         last[count++] = (struct timed){own, 0.0};
     int status = measure(s, k, set, &phase, at->symbol, last, count);
     count = status ? 0 : sort(last, count);
+    char sizes[256];
+    sizes_text(k, at->symbol, sizes, sizeof sizes);
+    if (!count && !status)
+        compile_say(k->compile, DIAG_NOTE, "no set-up takes %s %s, which the kernel's other variants are for",
+                    k->kernel->name, sizes);
     if (!count)
         return status;
     int best = 0;
@@ -292,9 +321,7 @@ static int final(struct search *s, struct tune_kernel *k, struct at_sizes *at, s
     if (!row.tuned.value)
         return 3;
     memcpy(row.tuned.value, at->symbol, sizeof(int64_t) * (size_t)spec->dim_count);
-    char sizes[256];
-    printf("tuned %s %s %s: %.2f us, %s\n", k->kernel->name, k->arch->name,
-           sizes_text(k, at->symbol, sizes, sizeof sizes), row.tuned.us,
+    printf("tuned %s %s %s: %.2f us, %s\n", k->kernel->name, k->arch->name, sizes, row.tuned.us,
            *row.tuned.use ? row.tuned.use : "the spec's own");
     fflush(stdout);
     return tune_rows_put(spec, &s->rows, row, &s->arena);
@@ -313,12 +340,16 @@ static int tune_one(void *context, struct tune_kernel *k)
     struct at_sizes *at = arena_alloc(&s->arena, sizeof *at * ((size_t)k->sizes.count + 1));
     int status = at ? look(s, k, at) : 3;
     leave(s, &k->set);
-    for (int i = 0; i < k->sizes.count && !status; i++)
-        status = vary_texts(s, k, &at[i]);
-    if (!status)
-        status = open_variations(s, k, at, &set);
-    if (!status)
-        status = vary(s, k, at, &set);
+    for (int round = 0; round < ROUNDS && !status; round++) {
+        leave(s, &set);
+        tune_set_close(&set);
+        for (int i = 0; i < k->sizes.count && !status; i++)
+            status = vary_texts(s, k, &at[i]);
+        if (!status)
+            status = open_variations(s, k, at, &set);
+        if (!status)
+            status = vary(s, k, at, &set);
+    }
     for (int i = 0; i < k->sizes.count && !status; i++) {
         if (is_late(s) || !at[i].varies)
             s->left_out++;

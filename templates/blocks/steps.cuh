@@ -831,6 +831,10 @@ for (int chunk = 0; chunk < ${step.count}; ++chunk) {
     const int block = chunk / ${across}, first_pair = chunk % ${across} * ${pairs};
 //@         deeper()
 //@         for j = i, ended(i) do if role.step[j].op == "write" then part(role.step[j], j, step.count) end end
+//@     elseif op == "when" and call == "parts_last" then
+if (parts_are_here) {
+//@         opened[#opened + 1] = {}
+//@         deeper()
 //@     elseif op == "when" then
 //@         local range = fragment_uniform("w" .. i .. "_", step.node)
 //@         local statements, turns = range.at, range[1]
@@ -1033,6 +1037,23 @@ ${step.place}_keep(${step.place});
 items_take(args, items);
 //@     elseif op == "global" and call == "items_done" then
 items_done(args);
+//@     elseif op == "global" and (call == "parts_put" or call == "parts_take") then
+//@         local at, word = coordinates(step, "g" .. i .. "_"), call == "parts_put" and "_put" or "_take"
+//@         local statements, part = at.at, call == "parts_put" and ", at_" .. model.item[#model.item].axis or ""
+//@         local tile = at[1]
+{
+    ${statements}
+    ${step.place}${word}(args, (int)(${tile})${part}, ${step.place});
+}
+//@     elseif op == "global" and call == "parts_count" then
+//@         local at = coordinates(step, "g" .. i .. "_")
+//@         local statements, tile = at.at, at[1]
+${statements}
+bool parts_are_here = parts_count(args, (int)(${tile}));
+//@     elseif op == "barrier" and call == "parts_meet" then
+parts_meet();
+//@     elseif op == "barrier" and call == "parts_last" then
+parts_are_here = parts_last(parts_are_here);
 //@     elseif op == "global" and has(step, "place") then
 //@         read_ahead(step, i)
 //@     elseif op == "global" then

@@ -71,9 +71,15 @@
 //@     if r.filler ~= "threads" and #r.tensor > 0 then
 //@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
 //@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = spans(r)[1], cluster_n = spans(r)[2]
-//@         local skips = false
+//@         local skips, lane = false, false
 //@         for _, role in ipairs(plan.role) do
-//@             for _, step in ipairs(role.step) do skips = skips or step.op == "skip" and step.ring == r.name end
+//@             for _, step in ipairs(role.step) do
+//@                 skips = skips or step.op == "skip" and step.ring == r.name
+//@                 lane = lane or step.op == "wait_full" and step.call == r.name .. "_wait_full_lane"
+//@             end
+//@         end
+//@         if lane then
+//@ include "blocks/ring_lane.cuh" ring = r, role = plan.role.consumer
 //@         end
 //@         if skips then
 //@ include "blocks/ring_skip.cuh" ring = r

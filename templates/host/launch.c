@@ -13,6 +13,22 @@ int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *a
 //@ else
     *bytes = status ? 0 : ${host.workspace};
 //@ end
+//@ local several = {}
+//@ for _, i in ipairs(host.image) do
+//@     if has(i, "workspace") and not has(several, i.workspace) then
+//@         several[#several + 1], several[i.workspace] = i.workspace, true
+//@     end
+//@ end
+//@ if #several > 0 then
+    if (!status) {
+        int64_t most = 0, wanted; /* of any architecture */
+//@     for _, formula in ipairs(several) do
+        wanted = ${formula};
+        most = wanted > most ? wanted : most;
+//@     end
+        *bytes += (uint64_t)most;
+    }
+//@ end
     return status;
 }
 

@@ -9,7 +9,7 @@ import statistics
 import sys
 import time
 
-BURST_SECONDS, PAUSE_SECONDS, SUSTAINED_SECONDS = 2e-3, 10e-3, 0.4
+BURST_SECONDS, PAUSE_SECONDS, PAUSE_TIMES, SUSTAINED_SECONDS = 2e-3, 10e-3, 5, 0.4
 ROUNDS = {"burst": 15, "sustained": 5}
 L2_TIMES, SETS_MOST, NODES_MOST, READINGS = 4, 512, 4096, 5
 
@@ -55,8 +55,9 @@ class Candidate:
         self.joules = self.busy = self.launches = 0
         self.record(sets)
         one = self.replay(1) / self.count
-        wanted = max(sets, min(NODES_MOST // sets * sets, -(-int(BURST_SECONDS / one) // sets) * sets))
-        if wanted > sets:
+        wanted = int(BURST_SECONDS / one)
+        wanted = min(NODES_MOST // sets * sets, -(-wanted // sets) * sets) if wanted >= sets else max(1, wanted)
+        if wanted != sets:
             self.record(wanted)
         self.one = one
 
@@ -89,7 +90,7 @@ class Candidate:
 
 
 def burst(c, board):
-    time.sleep(PAUSE_SECONDS)
+    time.sleep(max(PAUSE_SECONDS, PAUSE_TIMES * c.one * c.count))
     c.start(1, True)
     c.clocks["burst"].append(board.clock())
     c.seconds["burst"].append(c.finish() / c.count)

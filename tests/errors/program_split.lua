@@ -8,6 +8,9 @@ local whole = kernel "fields" {
   arch = { sm_90a = {} },
 }
 kernel "form" { like = whole, split = 2 }
+kernel "over" { like = whole, split = { k = { parts = 65, over = "blocks", of = 2 } } }
+kernel "word" { like = whole, split = { k = { parts = 2, over = "grid" } } }
+kernel "no_parts" { like = whole, split = { k = { over = "blocks" } } }
 kernel "columns" { like = whole, split = { k = 4 } }
 kernel "cluster" { like = whole, split = { k = 2 }, cluster = { m = 8 } }
 kernel "store" {
@@ -55,3 +58,15 @@ kernel "from_one_split" { like = from_one, split = { k = 2 } }
 kernel "computed_split" { like = computed, split = { k = 2 } }
 kernel "reduced_split" { like = reduced, split = { k = 2 } }
 kernel "inner_split" { like = inner, split = { k = 2 } }
+kernel "inner_over" { like = inner, split = { k = { parts = 3, over = "blocks" } } }
+kernel "scaled_over" { like = scaled, split = { k = { parts = 3, over = "blocks" } } }
+local behind = product("behind", function(t, at)
+  local sum = loop("k", range(0, K, 64), { zeros() }, function(k, sum) return dot(a(t, at, k), b(t, at, k), sum) end)
+  put(t, at, loop("again", range(0, K, 64), { sum }, function(k, sum) return dot(a(t, at, k), b(t, at, k), sum) end))
+end)
+kernel "behind_over" { like = behind, split = { k = { parts = 3, over = "blocks" } } }
+local early = product("early", function(t, at)
+  put(t, at, load(t.A, span(at.m, 64), span(0, 64)) + 1)
+  put(t, at, loop("k", range(0, K, 64), { zeros() }, function(k, sum) return dot(a(t, at, k), b(t, at, k), sum) end))
+end)
+kernel "early_over" { like = early, split = { k = { parts = 3, over = "blocks" } } }

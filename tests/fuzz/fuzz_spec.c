@@ -1,5 +1,6 @@
-/* libFuzzer target of specs: any text as a Lua spec, through the sandbox with its limits on memory and instructions.
-   The code made of it makes no boolean of a value at which no guard has looked. README.md says how to run it. */
+/* libFuzzer target of specs: any text as a Lua spec, what stands behind a line `--tuned` as its SPEC.tuned.lua, through
+   the sandbox with its limits on memory and instructions. The code made of it makes no boolean of a value at which no
+   guard has looked. README.md says how to run it. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct diag_set diags = {0};
     char path[64], *printed = NULL;
     look_at_code(data, size);
+    static const char mark[] = "\n--tuned\n";
+    const uint8_t *tuned = memmem(data, size, mark, sizeof mark - 1);
+    char *setups = tuned ? strndup((const char *)tuned + 1, size - (size_t)(tuned - data) - 1) : strdup("");
+    if (!setups)
+        abort();
+    options.tuned = setups;
+    size = tuned ? (size_t)(tuned - data) + 1 : size;
     size_t printed_bytes = 0;
     int file = memfd_create("spec.lua", 0);
     if (file < 0 || write(file, data, size) != (ssize_t)size)
@@ -79,7 +87,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     FILE *out = open_memstream(&printed, &printed_bytes);
     if (!out)
         abort();
-    for (int k = 0; status == 0 && k < spec.kernel_count; k++)
+    for (int k = 0; status == 0 && k < spec.kernel_count + spec.setup_count; k++)
         if (spec.kernel[k].program)
             program_print(spec.kernel[k].program, &spec, &spec.kernel[k], out);
     diag_print(&diags, out);
@@ -87,6 +95,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (status == 1 && !printed_bytes)
         abort();
     free(printed);
+    free(setups);
     spec_free(&spec);
     diag_free(&diags);
     close(file);

@@ -1,5 +1,6 @@
--- Consumers take whole items in turn: matrix products, whose epilogues stand under the next item's main loop, rows of
--- groups whose numbers of turns data say, attention with its resident operand and two rings.
+-- Consumers take whole items in turn, some wait by one lane of a warp: matrix products, whose epilogues stand under the
+-- next item's main loop, rows of groups whose numbers of turns data say, attention with its resident operand and two
+-- rings.
 local M, N, K = dims "M N K"
 local function gemm(name, fields)
   local own = {
@@ -17,7 +18,7 @@ local function gemm(name, fields)
 end
 gemm("items_gemm", {})
 gemm("items_wide", { tile = { m = 64, n = 256, k = 64 }, cluster = { m = 2, n = 2 }, pipeline = { mode = "items", stages = 2 } })
-gemm("items_of_three", { tile = { m = 64, n = 104, k = 32 }, cluster = { m = 1 }, pipeline = { mode = "items", consumers = 3 },
+gemm("items_of_three", { tile = { m = 64, n = 104, k = 32 }, cluster = { m = 1 }, pipeline = { mode = "items", consumers = 3, poll = "lane" },
   schedule = { order = "column" } })
 gemm("items_160", { tile = { m = 128, n = 160, k = 64 }, cluster = { n = 2 }, pipeline = { mode = "items" } })
 gemm("items_km", { A = tensor { K, M, axes = "k m", dtype = "bf16" }, D = tensor { M, N, dtype = "fp32" },
@@ -79,6 +80,6 @@ local full = kernel "items_attention" {
   program = attention(false),
   run = { { H = 3, R = 300, S = 330 }, { H = 2, R = 70, S = 0 }, { H = 1, R = 130, S = 600 } },
 }
-kernel "items_attention_ahead" { like = full, ahead = { s = { turns = 1, before = "o" } } }
+kernel "items_attention_ahead" { like = full, pipeline = { poll = "lane" }, ahead = { s = { turns = 1, before = "o" } } }
 -- Items of different lengths, the longest first.
 kernel "items_attention_causal" { like = full, program = attention(true), run = { { H = 2, R = 500, S = 500 } } }

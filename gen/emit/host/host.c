@@ -485,6 +485,8 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     }
     sink_end(s);
     sink_boolean(s, "uses_args", uses_args);
+    if (p->workspace)
+        formula(f, s, "workspace", p, plan_number(p->workspace));
     sink_boolean(s, "uses_sm_count", uses_sm_count);
     sink_boolean(s, "asks", rules(s, p));
     params(f, s, p, index);

@@ -299,6 +299,9 @@ static int decide_formulas(struct host_facts *f, struct diag_set *diags)
             short_enough =
                 short_enough && printable(f, p, p->tensor[i].dim[d]) && printable(f, p, p->tensor[i].stride[d]);
     for (int n = 0; n < f->model->image_count; n++)
+        short_enough =
+            short_enough && printable(f, f->model->image[n].plan, plan_number(f->model->image[n].plan->workspace));
+    for (int n = 0; n < f->model->image_count; n++)
         for (int i = 0; i < 3; i++)
             short_enough =
                 short_enough && printable(f, f->model->image[n].plan, f->model->image[n].plan->launch.grid[i]);
@@ -315,6 +318,10 @@ static int decide_formulas(struct host_facts *f, struct diag_set *diags)
     for (int n = 0; n < f->model->image_count; n++)
         for (int i = 0; i < 3 && !status; i++)
             status = guard(f, f->model->image[n].plan, f->model->image[n].plan->launch.grid[i], "the grid");
+    for (int n = 0; n < f->model->image_count && !status; n++)
+        if (f->model->image[n].plan->workspace)
+            status =
+                guard(f, f->model->image[n].plan, plan_number(f->model->image[n].plan->workspace), "the workspace");
     for (int n = 0; n < f->model->image_count; n++) {
         const struct plan *q = f->model->image[n].plan;
         for (int i = 0; i < q->divisor_count && !status; i++)

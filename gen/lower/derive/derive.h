@@ -84,8 +84,7 @@ struct derive_held {
 };
 
 struct derive_flight {
-    int dot;   /* -1: an empty group */
-    int group; /* its number */
+    int dot, group; /* dot -1: an empty group; its number */
     bool old;  /* issued in the turn before */
 };
 
@@ -105,8 +104,9 @@ struct derive {
     int meeting;      /* without a producer: of plan.barrier, where all threads meet */
     bool *once;       /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
     int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
+    bool lane;             /* one lane of a warp waits for a stage, and the others for it */
     int turns;             /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
-    int parts;             /* plan_some(ring) by which sums of a split loop come together; 0: none is split */
+    int parts, part_meeting, part_tile; /* plan_some(ring); or of plan.barrier and plan_some(node): derive_parts.c */
 
     /* while it walks */
     struct plan_role *producer, *consumer; /* producer: NULL where the consumers fill */

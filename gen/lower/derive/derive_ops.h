@@ -23,6 +23,7 @@ int derive_refuse_whole(struct derive *d, int op, int node);
 /* ---- derive_parts.c: nothing where no loop is split. Each returns 0 or 3. */
 
 int derive_add_parts(struct derive *d, int op); /* of the RESULT */
+int derive_end_last(struct derive *d);          /* at an item's end */
 int derive_drain_parts(struct derive *d);       /* at the end */
 
 #endif

@@ -1,12 +1,87 @@
-/* Behind a loop whose turns the blocks of a cluster share: each has a part of every sum, sends to every other block the
+/* Behind a loop whose turns blocks share.
+ *
+ * OF A CLUSTER: each has a part of every sum, sends to every other block the
  * columns that are that one's, and adds what comes to its own.
  *
  * Every block makes the same steps at the same place, so that whoever waits for what others send has sent already. A
  * stage receives from all of them: it is theirs again when the block has added it, and that they are told of; for their
- * sends of the item behind they wait for it. */
+ * sends of the item behind they wait for it.
+ *
+ * OF NONE: each writes its sums into the workspace, and counts itself there. Who is last takes those of all, and does
+ * what stands behind the loop, up to the end of the item. Nobody waits for another block. */
 #include "lower/derive/derive_ops.h"
 
 enum { ARRIVALS = 4 /* every warp of a consumer releases for itself */ };
+
+static int sum_of(const struct derive *d, int result)
+{
+    const struct program_op *o = &d->work.program->op[result];
+    for (int i = o->loop + 1; i < d->work.program->op[o->loop].end; i++)
+        if (d->work.program->op[i].kind == PROGRAM_PARAM && d->work.program->op[i].which == o->which)
+            return derive_home_of(d, d->work.op[i].leaf);
+    return 0;
+}
+
+/* A step at the workspace for each of the loop's sums: `call`. */
+static int each_sum(struct derive *d, int loop, const char *call, const char *why)
+{
+    const struct program *program = d->work.program;
+    int status = 0, from = 0;
+    for (int i = program->op[loop].end + 1; i < program->op_count && !status; i++) {
+        const struct program_op *o = &program->op[i];
+        if (o->kind != PROGRAM_RESULT || o->loop != loop)
+            continue;
+        const int place = sum_of(d, i);
+        status = derive_land(d, place);
+        status = status ? status
+                        : derive_emit(d, d->consumer,
+                                      (struct plan_step){.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = place});
+        status = status ? status
+                        : derive_emit(d, d->consumer,
+                                      (struct plan_step){.op = PLAN_GLOBAL,
+                                                         .ring = -1,
+                                                         .tensor = -1,
+                                                         .place = place,
+                                                         .count = from,
+                                                         .at = {d->part_tile},
+                                                         .call = call,
+                                                         .why = why});
+        from += d->rows * o->tile.columns * (int)sizeof(float);
+    }
+    return status;
+}
+
+static int by_last(struct derive *d, int op)
+{
+    const int loop = d->work.program->op[op].loop, meeting = d->producer ? d->part_meeting : d->meeting;
+    const struct plan_step step[] = {
+        {.op = PLAN_BARRIER,
+         .ring = -1,
+         .tensor = -1,
+         .count = meeting,
+         .call = "parts_meet",
+         .why = "all have written their sums before one thread counts the block"},
+        {.op = PLAN_GLOBAL,
+         .ring = -1,
+         .tensor = -1,
+         .at = {d->part_tile},
+         .call = "parts_count",
+         .why = "who counts last finds what the others wrote; it leaves the counter at zero"},
+        {.op = PLAN_BARRIER,
+         .ring = -1,
+         .tensor = -1,
+         .count = meeting,
+         .call = "parts_last",
+         .why = "one thread has counted, for all of them"},
+        {.op = PLAN_WHEN, .ring = -1, .tensor = -1, .call = "parts_last", .why = "of the last block alone"},
+    };
+    if (d->work.program->op[op].which > 0)
+        return 0;
+    int status = each_sum(d, loop, "parts_put", "for the last block");
+    for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
+        status = derive_emit(d, d->consumer, step[i]);
+    return status ? status : each_sum(d, loop, "parts_take", "in the order of the parts, the same in every launch");
+}
 
 int derive_add_parts(struct derive *d, int op)
 {
@@ -16,10 +91,9 @@ int derive_add_parts(struct derive *d, int op)
     const int ring = plan_number(d->parts);
     if (o->kind != PROGRAM_RESULT || !program->op[o->loop].parts)
         return 0;
-    int sum = 0, part = derive_home_of(d, d->work.op[op].leaf);
-    for (int i = o->loop + 1; i < program->op[o->loop].end; i++)
-        if (program->op[i].kind == PROGRAM_PARAM && program->op[i].which == o->which)
-            sum = derive_home_of(d, d->work.op[i].leaf);
+    if (program->op[o->loop].by_last)
+        return by_last(d, op);
+    const int sum = sum_of(d, op), part = derive_home_of(d, d->work.op[op].leaf);
     const char *name = p->ring[ring].name;
     const struct plan_step step[] = {
         {.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = sum},
@@ -69,6 +143,12 @@ int derive_add_parts(struct derive *d, int op)
     for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
         status = derive_emit(d, d->consumer, step[i]);
     return status;
+}
+
+int derive_end_last(struct derive *d)
+{
+    return !d->part_tile ? 0
+                         : derive_emit(d, d->consumer, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
 }
 
 int derive_drain_parts(struct derive *d)

@@ -29,7 +29,8 @@ int derive_take(struct derive *d, int number, int shift)
                                 (struct plan_step){.op = PLAN_WAIT_FULL,
                                                    .ring = ring->number,
                                                    .tensor = -1,
-                                                   .call = plan_text(p, "%s_wait_full", ring->name)});
+                                                   .call = plan_text(p, "%s_%s", ring->name,
+                                                                     d->lane ? "wait_full_lane" : "wait_full")});
 }
 
 int derive_ring_of(const struct derive *d, int load)

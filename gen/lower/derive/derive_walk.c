@@ -668,6 +668,7 @@ int derive_steps(struct derive *d)
     status = status ? status : item(d);
     if (!status && d->flights) /* every result is stored, or is refused as unused */
         status = derive_refuse(d, d->flight[0].dot, "a dot is in flight at an item's end, and nobody waits for it");
+    status = status ? status : derive_end_last(d);
     status = status ? status : derive_next_item(d, false);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     status = status ? status : derive_end_items(d);

@@ -153,6 +153,7 @@ static int decide(struct pipeline *x)
     status = status ? status : prologues(x);
     status = status ? status : launch(x);
     status = status ? status : items(x);
+    status = status ? status : pipeline_part_memory(x);
     status = status ? status : what_means_nothing(x);
     status = status ? status : roles(x);
     status = status ? status : pipeline_elements(x);

@@ -172,7 +172,7 @@ int pipeline_accumulator(struct pipeline *x, int op, const char *name)
             if ((other->kind != PROGRAM_PARAM && other->kind != PROGRAM_RESULT) || other->loop != loop ||
                 other->which != which)
                 continue;
-            bool parts = other->kind == PROGRAM_RESULT && x->program->op[loop].parts;
+            bool parts = other->kind == PROGRAM_RESULT && x->program->op[loop].parts && !x->program->op[loop].by_last;
             status = parts ? pipeline_part_place(x, k, name) : derive_home(&x->d, x->d.work.op[k].leaf, place);
             result = other->kind == PROGRAM_RESULT ? x->d.work.op[k].leaf : result;
         }
@@ -481,6 +481,7 @@ static int memory_and_roles(struct pipeline *x)
     status = status ? status : pipeline_part_ring(x);
     if (!status && x->stored)
         status = results(x);
+    status = status ? status : pipeline_part_meeting(x);
     if (!status && x->columns &&
         (!family_add_shared(p, "rows", rows_bytes(x), 16, 4 * x->d.consumers) ||
          family_add_value(p, "store_columns", x->columns)))
@@ -665,7 +666,9 @@ static int decide(struct pipeline *x)
     int status = derive_open(&x->d, x->l);
     if (status)
         return status;
+    const struct spec_value *poll = pipeline_field(x, "pipeline.poll");
     x->d.warps_n = 1;
+    x->d.lane = poll->set && strcmp(poll->text, "lane") == 0;
     status = choose_consumers(x);
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
@@ -686,6 +689,7 @@ static int decide(struct pipeline *x)
     const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
     status = pipeline_loops(x);
     status = status ? status : pipeline_items(x, !persistent->set || persistent->integer);
+    status = status ? status : pipeline_part_memory(x);
     status = status ? status : memory_and_roles(x);
     status = status ? status : pipeline_elements(x);
     status = status ? status : registers(x);

@@ -175,6 +175,8 @@ int pipeline_item_memory(struct pipeline *x);
 
 int pipeline_part_bytes(const struct pipeline *x); /* of shared memory, barriers with it */
 int pipeline_part_ring(struct pipeline *x);        /* by which sums come together, but for its barriers; the memory */
+int pipeline_part_memory(struct pipeline *x);      /* in the workspace, of blocks of no cluster; items are known */
+int pipeline_part_meeting(struct pipeline *x);     /* of consumers, behind other named barriers */
 int pipeline_part_place(struct pipeline *x, int op, const char *name); /* of the RESULT: a block's columns */
 
 /* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */

@@ -1,19 +1,24 @@
-/* The sums of a loop whose turns the blocks of a cluster share (lower/split.c): where they come together. Each block
- * receives its columns from every other one, a stage of its ring for each value that the loop carries. */
+/* The sums of a loop whose turns blocks share (lower/split.c): where they come together. Of a cluster each block
+ * receives its columns from every other one, a stage of its ring for each value that the loop carries; of others each
+ * writes its sums into the workspace. */
 #include <string.h>
 
 #include "lower/pipeline/pipeline.h"
 
-enum { BARRIERS = 16 /* bytes of a stage's two mbarriers */ };
+enum {
+    BARRIERS = 16, /* bytes of a stage's two mbarriers */
+    MEETING = 8,   /* hardware barrier of the consumers */
+    COUNTER = 128, /* bytes of the workspace that a tile's counter has for itself, and so much that begins it */
+};
 
-/* The RESULT of the split loop that comes first; *count of them. NULL: no loop is split. */
-static const struct program_op *first_result(const struct pipeline *x, int *count)
+/* The RESULT of the split loop that comes first; *count of them. NULL: no loop is split so. */
+static const struct program_op *first_result(const struct pipeline *x, bool by_last, int *count)
 {
     const struct program_op *first = NULL;
     *count = 0;
     for (int i = 0; i < x->program->op_count; i++) {
         const struct program_op *o = &x->program->op[i];
-        if (o->kind != PROGRAM_RESULT || !x->program->op[o->loop].parts)
+        if (o->kind != PROGRAM_RESULT || !x->program->op[o->loop].parts || x->program->op[o->loop].by_last != by_last)
             continue;
         first = first ? first : o;
         ++*count;
@@ -30,7 +35,7 @@ static int stage_bytes(const struct pipeline *x, const struct program_op *result
 int pipeline_part_bytes(const struct pipeline *x)
 {
     int count;
-    const struct program_op *result = first_result(x, &count);
+    const struct program_op *result = first_result(x, false, &count);
     return result ? count * (stage_bytes(x, result) + BARRIERS) : 0;
 }
 
@@ -51,7 +56,7 @@ int pipeline_part_ring(struct pipeline *x)
 {
     struct plan *p = x->plan;
     int count, stride = 1;
-    const struct program_op *result = first_result(x, &count);
+    const struct program_op *result = first_result(x, false, &count);
     if (!result)
         return 0;
     const struct program_op *loop = &x->program->op[result->loop];
@@ -71,4 +76,56 @@ int pipeline_part_ring(struct pipeline *x)
                    !family_add_value(p, "parts.stride", stride)
                ? 0
                : 3;
+}
+
+/* The number of the item's tile, and how many there are: as nodes of steps and of sizes. The axis of the parts is the
+ * last. 0 or 3. */
+static int number_tiles(struct pipeline *x, int *all)
+{
+    struct plan *p = x->plan;
+    struct expr_graph *g = &p->fused;
+    int tile = expr_int(g, 0);
+    *all = expr_int(&p->graph, 1);
+    for (int i = 0; i + 1 < p->item_count; i++) {
+        const struct plan_item *item = &p->item[i];
+        const int blocks = x->cluster[item->axis], span = item->tile * blocks;
+        int across = expr_ceil_div(g, item->extent, expr_int(g, span)), here, many;
+        across = expr_binary(g, EXPR_MUL, across, expr_int(g, blocks));
+        here = expr_binary(g, EXPR_FLOORDIV, expr_leaf(g, EXPR_AT, EXPR_INT, item->axis), expr_int(g, item->tile));
+        tile = expr_binary(g, EXPR_ADD, expr_binary(g, EXPR_MUL, tile, across), here);
+        many = expr_import(&p->graph, x->program->graph, x->program->axis[item->axis].extent);
+        many = expr_ceil_div(&p->graph, many, expr_int(&p->graph, span));
+        *all =
+            expr_binary(&p->graph, EXPR_MUL, *all, expr_binary(&p->graph, EXPR_MUL, many, expr_int(&p->graph, blocks)));
+    }
+    x->d.part_tile = plan_some(tile);
+    return tile < 0 || *all < 0 ? 3 : 0;
+}
+
+int pipeline_part_memory(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    int count, all;
+    const struct program_op *result = first_result(x, true, &count);
+    if (!result)
+        return 0;
+    const struct program_op *loop = &x->program->op[result->loop];
+    const int bytes = count * x->d.rows * result->tile.columns * (int)sizeof(float);
+    const int record = COUNTER + loop->parts * bytes;
+    int status = number_tiles(x, &all);
+    p->workspace_bytes = COUNTER;
+    p->workspace = plan_some(expr_binary(&p->graph, EXPR_MUL, all, expr_int(&p->graph, record)));
+    status = status ? status : family_add_value(p, "parts.blocks", loop->parts);
+    status = status ? status : family_add_value(p, "parts.bytes", bytes);
+    status = status ? status : family_add_value(p, "parts.record", record);
+    status = status ? status
+                    : family_reason(p, plan_text(p, "split.%s", loop->name),
+                                    plan_text(p, "%d, over blocks", loop->parts), "the spec says so");
+    return status || p->workspace > 0 ? status : 3;
+}
+
+int pipeline_part_meeting(struct pipeline *x)
+{
+    x->d.part_meeting = x->plan->barrier_count;
+    return x->d.part_tile && family_add_barrier(x->plan, "parts_barrier", MEETING, 128 * x->d.consumers) ? 3 : 0;
 }

@@ -383,8 +383,10 @@ static void add_how(struct gemm *s)
         const char *persistent = chance(s, 70) ? "true" : "false";
         random_write(g, "  schedule = { order = \"%s\", persistent = %s },\n", PICK(s, orders), persistent);
     }
-    if (random_aside(g, "split", 0, 4) == 0) /* where columns are so many times 8, and no axis is in the way */
+    if (random_aside(g, "split", 0, 6) == 0) /* where columns are so many times 8, and no axis is in the way */
         random_write(g, "  split = { k = %d },\n", 2 << random_aside(g, "split", 1, 3));
+    else if (random_aside(g, "split", 0, 6) == 1)
+        random_write(g, "  split = { k = { parts = %d, over = \"blocks\" } },\n", 2 + random_aside(g, "split", 2, 4));
     random_write(g, "  arch = { sm_90a = {");
     if (chance(s, 35)) {
         int n = 1 + below(s, 2);

@@ -1,5 +1,6 @@
 /* How random programs with dots run: warpgroups, rings, order, the turns of loops; and what follows a sum. */
 #include <stdarg.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "random_dots.h"
@@ -185,6 +186,7 @@ void random_dots_how(struct dots *d, int number)
                   (random_allowed(g, "items.in.turn") && random_aside(g, "in turn", number, 3) == 0));
     if (h->in_turn)
         random_feature(g, "items.in.turn");
+    h->lane = !h->sm_80 && random_aside(g, "poll", number, 3) == 0;
     g->at = -1;
 }
 
@@ -224,6 +226,8 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "warps_m = %d, warps_n = %d, ", h->warps_m, h->warps_n);
     if (h->in_turn || (number && d->how[0].in_turn))
         random_write(g, "mode = \"%s\", ", h->in_turn ? "items" : "cooperative");
+    if (!h->sm_80 && (h->lane || (number && d->how[0].lane)))
+        random_write(g, "poll = \"%s\", ", h->lane ? "lane" : "warp");
     random_write(g, "consumers = %d%s%s },\n", h->consumers, h->swapped ? ", swap = true" : "",
                  h->passing                    ? ", turns = true"
                  : number && d->how[0].passing ? ", turns = false"
@@ -252,8 +256,10 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "  cluster = { m = %d, n = %d },\n", h->cluster_m, h->cluster_n);
     if (h->ahead && !(number && d->how[0].ahead))
         random_write(g, "  ahead = { x = { turns = 1%s } },\n", g->state % 3 ? ", before = \"o\"" : "");
-    if (h->split)
+    if (h->split > 0)
         random_write(g, "  split = { k = %d },\n", h->split);
+    else if (h->split)
+        random_write(g, "  split = { k = { parts = %d, over = \"blocks\" } },\n", -h->split);
     if (h->direction)
         random_write(g, "  direction = { %s = \"%s\" },\n", main_loop(g), h->direction == 2 ? "down" : "up");
     if (h->via)
@@ -262,7 +268,8 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "  via = { held = \"%s\" },\n", copies[random_aside(g, "via of", number, 3)]);
 }
 
-/* Drawn aside: of a product in one loop, from zeros on, whose columns the parts divide; no more than 8 blocks. */
+/* Drawn aside: of a product in one loop, from zeros on; over a cluster where its columns are divided by the parts, and
+ * where there are no more than 8 blocks. */
 static void draw_split(struct dots *d, int number)
 {
     struct random_spec *g = d->g;
@@ -270,10 +277,13 @@ static void draw_split(struct dots *d, int number)
     bool plain = g->family == 'P' && random_aside(g, "carried", 0, 6) < 4 && !random_has(g, "loops") &&
                  !random_has(g, "loop.nested") && !random_has(g, "first.tile");
     int blocks = h->cluster_m ? h->cluster_m * h->cluster_n : 1, parts = 2 << random_aside(g, "split of", number, 3);
+    int kind = random_aside(g, "split", number, 3);
     while (parts * blocks > 8 || h->n % (8 * parts))
         parts /= 2;
-    if (plain && !h->sm_80 && !h->dynamic && parts > 1 && random_aside(g, "split", number, 3))
+    if (plain && !h->sm_80 && !h->dynamic && parts > 1 && kind == 1)
         h->split = parts;
+    else if (plain && kind > 0)
+        h->split = -2 - random_aside(g, "blocks of a split", number, 3);
 }
 
 /* Kernels that differ in how they run alone. */
@@ -396,7 +406,7 @@ void random_dots_turns(struct dots *d, bool all)
         one_item = one_item || d->how[i].items == 2 || d->how[i].sm_80;
     int parts = 1; /* of a split loop's turns each block has one in so many */
     for (int i = 0; i < d->kernels; i++)
-        parts = d->how[i].split > parts ? d->how[i].split : parts;
+        parts = abs(d->how[i].split) > parts ? abs(d->how[i].split) : parts;
     d->turns[d->runs++] = parts * (one_item ? 2 * most_stages(d) + 1 : 2 * most_stages(d) / ITEMS + 2);
     for (int i = 0; i < d->kernels; i++) {
         g->at = i;

@@ -120,7 +120,8 @@ static void tell_entries(const struct compile_unit *unit, const struct spec_kern
         tell(out, kind_field[FIELD_CACHE], lowering, field_reads_has(reads, FIELD_CACHE, i), first->cache_count == 0);
     for (int i = 0; i < k->split_count; i++)
         tell(out, kind_field[FIELD_SPLIT], lowering, field_reads_has(reads, FIELD_SPLIT, i),
-             first->split_count == 0 || first->split[0].parts != k->split[i].parts);
+             first->split_count == 0 || first->split[0].parts != k->split[i].parts ||
+                 first->split[0].blocks != k->split[i].blocks);
     for (int i = 0; i < k->via_count; i++) {
         bool same = false;
         for (int f = 0; f < first->via_count; f++)

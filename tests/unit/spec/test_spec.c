@@ -450,7 +450,7 @@ static void test_determinism(void **state)
     free(first);
 }
 
-static void fail_each(const char *path)
+static void fail_each(const char *path, const char *tuned)
 {
     bool done = false;
     for (long fail = 1; !done; fail = failing_next_path(fail)) {
@@ -458,6 +458,7 @@ static void fail_each(const char *path)
         struct spec_options options = sample_options;
         options.alloc = failing_alloc;
         options.alloc_context = &memory;
+        options.tuned = tuned;
         struct spec s;
         struct diag_set d = {.arena.memory = {failing_alloc, &memory}};
         int status = spec_read(path, &options, &s, &d);
@@ -476,7 +477,18 @@ static void fail_each(const char *path)
 static void test_no_memory(void **state)
 {
     (void)state;
-    fail_each(sample_write("spec.lua", whole));
+    fail_each(sample_write("spec.lua", whole), NULL);
+}
+
+/* The same of set-ups. */
+static void test_no_memory_for_setups(void **state)
+{
+    (void)state;
+    fail_each(sample_write("spec.lua", GEMM("  tile = { m = 128 },\n")),
+              "tuned \"g\" { gpu = \"G\", arch = \"sm_90a\",\n"
+              "  { M = 8, N = 8, K = 8, mode = \"burst\", use = { tile = { n = 64 } }, us = 1.5, ratio = 1 },\n"
+              "  { M = 8, N = 8, K = 16, use = { pipeline = { stages = 3 }, schedule = { order = \"row\" } } },\n"
+              "  { M = 8, N = 8, K = 32, use = { tile = { n = 64 } } }, { M = 9, N = 8, K = 8 } }\n");
 }
 
 /* The same with faults to report: each is reported, or the end is status 3. */
@@ -569,6 +581,7 @@ int main(void)
         cmocka_unit_test(test_strides_of_sums),
         cmocka_unit_test(test_determinism),
         cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_no_memory_for_setups),
         cmocka_unit_test(test_no_memory_for_faults),
         cmocka_unit_test(test_limits),
         cmocka_unit_test(test_suggest),

@@ -33,6 +33,14 @@ static int launch(void *context, int set, struct tw_error *why)
     return TW_OK;
 }
 
+static int launch_longer(void *context, int set, struct tw_error *why)
+{
+    (void)set, (void)why;
+    logged++;
+    clocked_launch(context);
+    return TW_OK;
+}
+
 static const struct time_candidate candidate[COUNT] = {
     {launch, (void *)&work[0]}, {launch, (void *)&work[1]}, {launch, (void *)&work[2]}};
 
@@ -119,6 +127,25 @@ static void sets_rotate(void **state)
         assert_int_equal(count[s], 4);
     assert_int_equal(log_set[1], 0);
     assert_int_equal(longest, logged - 2);
+    end();
+}
+
+/* What is longer than a burst is launched once, and has a longer pause: the board stays cool. */
+static void long_launches(void **state)
+{
+    static const struct clocked_work longer = {8e-3, 12e-3, 700};
+    const struct time_candidate one = {launch_longer, (void *)&longer};
+    struct time_result result[1][TIME_MODES];
+    struct time_options options = time_defaults;
+    int failed;
+    (void)state;
+    begin();
+    options.sets = 2;
+    assert_int_equal(time_candidates(device, &options, &one, 1, result, &failed, &error), TW_OK);
+    assert_int_equal(logged, 1 + 2 + 1);
+    near(result[0][TIME_BURST].median, longer.cool);
+    near(result[0][TIME_BURST].most, longer.cool);
+    near(result[0][TIME_SUSTAINED].median, longer.hot);
     end();
 }
 
@@ -233,7 +260,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(both_modes), cmocka_unit_test(sets_rotate),   cmocka_unit_test(pauses_cool),
         cmocka_unit_test(no_power),   cmocka_unit_test(launches_fail), cmocka_unit_test(calls_fail),
-        cmocka_unit_test(summary),
+        cmocka_unit_test(summary),    cmocka_unit_test(long_launches),
     };
     return cmocka_run_group_tests_name("time", tests, NULL, NULL);
 }

@@ -1,0 +1,103 @@
+#!/bin/sh
+# Set-ups of SPEC.tuned.lua: what is emitted, run and listed with and without them, and `tune` where there is no GPU. TAP
+# on stdout. Needs NVRTC.
+#   usage: tests/emu/tuned.sh [PROGRAM], from the top of the tree
+set -u
+program=${1:-build/tilewright}
+work=$(mktemp -d "${TMPDIR:-/tmp}/tw_tuned_XXXXXX") || exit 3
+trap 'rm -rf "$work"' EXIT
+LC_ALL=C
+export LC_ALL
+. tests/tap.sh
+shown="$work/out $work/err"
+
+tilewright() {
+    "$program" "$@" >"$work/out" 2>"$work/err"
+    status=$?
+}
+# holds COUNT PATTERN: so many lines of what was printed match
+holds() { [ "$(grep -c -- "$2" "$work/out")" -eq "$1" ]; }
+
+spec=$work/gemm.lua
+cat >"$spec" <<'LUA'
+local M, N, K = dims "M N K"
+local gemm = kernel "gemm" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" }, D = tensor { M, N, dtype = "bf16" },
+  tile = { m = 128, n = 128, k = 64 }, cluster = { m = 2 }, arch = { sm_90a = {}, sm_80 = { cluster = { m = 1 } } },
+  tune = { tile = { n = { 64, 128, 256 } } },
+  run = { { M = 264, N = 200, K = 136 } }, bench = { { M = 64, N = 64, K = 192 } },
+}
+kernel "relu" { like = gemm, epilogue = function(acc) return relu(acc) end, tune = false }
+LUA
+tilewright gen "$spec" -o "$work/plain"
+[ $status -eq 0 ] || ok 1 "the spec alone"
+
+cat >"$work/gemm.tuned.lua" <<'LUA'
+tuned "gemm" { gpu = "NVIDIA H200", arch = "sm_90a",
+  { M = 64, N = 4096, K = 4096, use = { tile = { m = 64, n = 64 }, cluster = { m = 1 } }, us = 10.5 },
+  { M = 4096, N = 4096, K = 4096, use = { tile = { n = 192 }, pipeline = { stages = 3 } }, us = 200 },
+  { M = 4096, N = 512, K = 4096, us = 30 },
+}
+tuned "gemm" { gpu = "NVIDIA A100", arch = "sm_80", { M = 64, N = 64, K = 64, use = { tile = { n = 64 } } } }
+LUA
+tilewright gen "$spec" -o "$work/tuned"
+cp "$work/tuned"/relu* "$work"
+for file in "$work"/plain/*; do
+    case ${file##*/} in gemm.c | gemm.h | *.json) continue ;; esac
+    cmp -s "$file" "$work/tuned/${file##*/}" || echo "${file##*/}"
+done >"$work/out"
+[ $status -eq 0 ] && [ ! -s "$work/out" ] && [ "$(ls "$work"/tuned/gemm__*.cu | wc -l)" -eq 5 ]
+ok $? "set-ups are variants of their kernel: all other texts are as they were"
+mv "$work/gemm.tuned.lua" "$work/kept"
+tilewright gen "$spec" -o "$work/again"
+diff -r "$work/plain" "$work/again" >"$work/out" && [ $status -eq 0 ]
+ok $? "without the file everything is as it was"
+mv "$work/kept" "$work/gemm.tuned.lua"
+
+for arch in sm_90a sm_80; do
+    tilewright run "$spec" --kernel gemm --device emu --arch $arch --complete all --hazards fatal
+    case $arch in sm_90a) n=4 ;; *) n=3 ;; esac
+    [ $status -eq 0 ] && holds $n "^verified gemm.* $arch emu M=264,N=200,K=136 .*integers equal" &&
+        holds 1 "^verified $n cases"
+    ok $? "run verifies each set-up on the run sizes, on $arch"
+done
+
+# A set-up that releases a stage before it is read.
+broken=gemm__cluster_m1_tile_m64_n64.sm_90a.cu
+sed 's/mma_wait_1();//; s/mma_wait_0();//' "$work/tuned/$broken" >"$work/$broken"
+! cmp -s "$work/tuned/$broken" "$work/$broken"
+tilewright run "$spec" --device emu --arch sm_90a --source "$work/$broken"
+[ $status -eq 1 ] && grep -q "^hazard" "$work/err" && holds 1 "^FAILED gemm__cluster_m1_tile_m64_n64 "
+ok $? "a set-up that is broken is found"
+
+# What another tile rounds on the way is the reference's too.
+sed 's/^local D = 128/local D = 64/' specs/attention.lua >"$work/attention.lua"
+cat >"$work/attention.tuned.lua" <<'LUA'
+tuned "attention_fwd" { gpu = "NVIDIA H200", arch = "sm_90a",
+  { B = 1, H = 16, R = 1024, S = 1024, use = { tile = { kv = 64 } } },
+}
+LUA
+tilewright run "$work/attention.lua" --kernel attention_fwd --device emu --arch sm_90a --set B=1,H=1,R=72,S=200
+[ $status -eq 0 ] && holds 1 "^verified attention_fwd__tile_kv64 "
+ok $? "a set-up's program is its own reference"
+
+tilewright tune "$spec" --list --arch sm_90a
+[ $status -eq 0 ] && holds 1 "^kernel gemm on sm_90a" && holds 0 "^kernel relu" && grep -q "the spec's own$" "$work/out" &&
+    grep -q "tile.n 64, 256; .*(offered)" "$work/out" && grep -q "cannot be planned" "$work/out"
+ok $? "tune --list: candidates by the model, and why others are none"
+before=$(ls "$work")
+tilewright tune "$spec" --device emu --arch sm_90a
+[ $status -eq 0 ] && holds 1 "^tuned gemm sm_90a M=64,N=64,K=192: " && [ "$before" = "$(ls "$work")" ]
+ok $? "tune --device emu launches what would be measured, and writes nothing"
+CUDA_VISIBLE_DEVICES='' tilewright tune "$spec"
+[ $status -eq 3 ] && grep -q -- "--list says" "$work/err"
+ok $? "tune without a GPU: status 3"
+for words in "" "$spec --mode long" "$spec --time soon" "$spec --device tpu" "$spec --list --kernel none"; do
+    # shellcheck disable=SC2086
+    tilewright tune $words
+    [ $status -eq 2 ] && [ -s "$work/err" ]
+    ok $? "tune $words: status 2"
+done
+echo "1..$count"
+[ "$failed" -eq 0 ]
