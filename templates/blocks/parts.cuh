@@ -9,11 +9,14 @@
 //@ param empty_offset int
 //@ param offset int
 //@ local name, blocks, stages, sum, part, whole = ring.name, ring.peers, ring.stages, nil, nil, 0
+//@ local full_phase, empty_phase = 0, 1
 //@ for _, step in ipairs(model.role.consumer.step) do
 //@     if step.op == "read" and step.ring == name then
 //@         part, sum = model.place[step.place], model.place[step.place2]
 //@     end
 //@     if step.op == "expect" and step.ring == name then whole = step.count end
+//@     if step.op == "wait_full" and step.ring == name then full_phase = step.phase end
+//@     if step.op == "wait_empty" and step.ring == name then empty_phase = step.phase end
 //@ end
 //@ local type, heights = ctype(sum.dtype), model.mma[1].blocks_m
 //@ local width, vectors = part.cols // 2, part.cols // 8 -- registers of a row of a block, vectors of four of them
@@ -70,10 +73,10 @@ __device__ __forceinline__ u32 cluster_rank()
 }
 
 // Every thread: the others have added what this block sent before.
-//@ op wait_empty ring = name, phase = 1
+//@ op wait_empty ring = name, phase = empty_phase
 __device__ __forceinline__ void ${name}_wait_empty(${name}_position p${line})
 {
-    barrier_wait(${name}_empty(p.stage), p.phase ^ 1${at_empty});
+    barrier_wait(${name}_empty(p.stage), p.phase ^ ${empty_phase}${at_empty});
 }
 
 // One thread of an instance: announces what comes for it.
@@ -131,10 +134,10 @@ __device__ __forceinline__ void ${name}_send(${name}_position p, const ${type} (
 }
 
 // What the others send has come.
-//@ op wait_full ring = name, phase = 0
+//@ op wait_full ring = name, phase = full_phase
 __device__ __forceinline__ void ${name}_wait_full(${name}_position p${line})
 {
-    barrier_wait(${name}_full(p.stage), p.phase${at_full});
+    barrier_wait(${name}_full(p.stage), p.phase ^ ${full_phase}${at_full});
 }
 
 // Every thread: this block's columns, its own sums first, then those of the blocks behind it.
@@ -199,7 +202,7 @@ __device__ __forceinline__ void ${name}_release(${name}_position &p)
 __device__ __forceinline__ void ${name}_drain(${name}_position p${line})
 {
     for (u32 i = 0; i < ${stages}; ++i) {
-        barrier_wait(${name}_empty(p.stage), p.phase ^ 1${at_end});
+        barrier_wait(${name}_empty(p.stage), p.phase ^ ${empty_phase}${at_end});
         ${name}_advance(p);
     }
 }
