@@ -503,18 +503,19 @@ static void count_rings(struct work *w, const struct compile_unit *unit, const s
     for (int i = 0; i < SPEC_FIELD_COUNT; i++)
         one_item = one_item || (strcmp(spec_rows[i].path, "schedule.persistent") == 0 &&
                                 unit->kernel->fields.value[i].set && !unit->kernel->fields.value[i].integer);
+    for (int i = 0; i < p->role[p->role_count - 1].step_count; i++) /* of ITEMS the third consumer in turn has one */
+        one_item = one_item || p->role[p->role_count - 1].step[i].share > 2;
     for (int i = 0; i < fills->ring_count; i++) {
         const struct ring_seen *ring = &fills->ring[i];
         int least = RING_FILLS_MOST;
         for (int s = 0; s < ring->stages; s++)
             least = fills->fills[ring->first + s] < least ? fills->fills[ring->first + s] : least;
         bool wrapped = ring->stages > 0 && least >= 2 && fills->fills[ring->first] >= 3;
-        bool item = is_of_items(p, i);
         char stages[64];
-        snprintf(stages, sizeof stages, "%s of %d stages", item ? "item's ring" : "ring", ring->stages);
+        snprintf(stages, sizeof stages, "%s of %d stages", is_of_items(p, i) ? "item's ring" : "ring", ring->stages);
         if (wrapped) {
             hit(w, "wrapped twice", stages);
-        } else if (item && one_item) {
+        } else if (is_of_items(p, i) && one_item) {
             hit(w, "once a block", stages);
         } else {
             hit(w, "NOT WRAPPED", stages);
