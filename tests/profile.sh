@@ -134,6 +134,10 @@ profile specs/attention.lua --kernel attention_fwd --device emu
 is 0 && [ ! -s "$work/err" ] && prints '^  ring v: '
 ok $? "attention: several rings"
 sums attention
+profile tests/programs/pipeline_items.lua --kernel items_groups --device emu
+is 0 && [ ! -s "$work/err" ] && ! prints 'ring ab' && prints 'turn_wait *barrier'
+ok $? "items in turn: of a ring whose stages each consumer takes some of, stamps tell nothing"
+sums items
 profile specs/rows.lua --kernel softmax --device emu
 is 0 && [ ! -s "$work/err" ] && prints '^ .* fold  *touch ' && ! prints 'tensor cores'
 ok $? "a row program: no tensor cores"

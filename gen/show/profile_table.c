@@ -292,7 +292,7 @@ static void print_blocks(const struct profile *profile, const struct timeline *t
             printf(", %zu item%s", items, items == 1 ? "" : "s");
         printf(", %zu stamps%s\n", stamps, full ? "; there was no room for more: --stamps" : "");
         for (int g = 0; g < plan->ring_count; g++)
-            if (plan->ring[g].filler == PLAN_FILL_BULK || plan->ring[g].filler == PLAN_FILL_ARRIVE)
+            if (timeline_has_filled(&timeline[n], g))
                 printf("  ring %s: %.2f of %d stages are %s\n", plan->ring[g].name, timeline[n].filled[g],
                        plan->ring[g].stages, timeline_filled_word(&timeline[n]));
     }

@@ -74,12 +74,9 @@ static inline const char *timeline_kind_name(const struct timeline *t, enum time
     return t->stamped && kind == TIMELINE_FILLING ? "on its way, or full" : timeline_kind_all[kind].name;
 }
 
-/* Whether timeline.filled tells of the ring: stamps do not of one whose stages are free without a barrier. */
-static inline bool timeline_has_filled(const struct timeline *t, int ring)
-{
-    enum plan_filler filler = t->plan->ring[ring].filler;
-    return filler != PLAN_FILL_THREADS && !(t->stamped && filler == PLAN_FILL_CP_ASYNC);
-}
+/* Whether timeline.filled and the rows of stages tell of the ring: stamps do not of one whose stages are free without a
+ * barrier, nor where instances go past stages that others take. */
+bool timeline_has_filled(const struct timeline *timeline, int ring);
 
 /* What it counts. */
 static inline const char *timeline_filled_word(const struct timeline *t)

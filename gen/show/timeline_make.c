@@ -187,6 +187,17 @@ static void count_filled(struct timeline *t)
     }
 }
 
+bool timeline_has_filled(const struct timeline *t, int ring)
+{
+    enum plan_filler filler = t->plan->ring[ring].filler;
+    bool skipped = filler == PLAN_FILL_CP_ASYNC;
+    for (int r = 0; r < t->plan->role_count; r++)
+        for (int i = 0; i < t->plan->role[r].step_count; i++)
+            skipped = skipped ||
+                      (t->plan->role[r].step[i].op == PLAN_SKIP && plan_step_ring(&t->plan->role[r].step[i]) == ring);
+    return filler != PLAN_FILL_THREADS && !(t->stamped && skipped);
+}
+
 void maker_count(struct timeline *t)
 {
     count_waits(t);

@@ -82,6 +82,8 @@ static int move_stage(struct stamps *s, const struct plan_step *step, int instan
     if (g < 0 || g >= RINGS_MOST || s->m.stage_row[g] < 0)
         return -1;
     const struct plan_ring *ring = &plan->ring[g];
+    if (ring->filler != PLAN_FILL_THREADS && !timeline_has_filled(s->m.t, g))
+        return -1;
     struct counts *c = &s->count[instance * plan->ring_count + g];
     int own = s->profile->block[0].instance[instance].instance * ring->stages, tensors = ring->tensor_count;
     enum timeline_kind state = TIMELINE_KIND_COUNT;
