@@ -13,7 +13,8 @@ local bf16 = kernel "gemm_bf16" {
   schedule = { order = "grouped", group = 8 },
   arch     = { sm_90a = {}, sm_80 = { tile = { n = 128 }, cluster = { m = 1 }, pipeline = { stages = 3 } } },
   tune     = { tile = { m = { 16, 32, 64, 128, 192, 256 }, n = { 32, 64, 96, 112, 128, 160, 176, 192, 256 },
-                        k = { 64, 128 } }, cluster = { m = { 1, 2 }, n = { 1, 2 } } },
+                        k = { 64, 128 } },
+               cluster = { m = { 1, 2 }, n = { 1, 2 } } },
   run      = { { M = 264, N = 512, K = 136 }, { M = 41, N = 41, K = 328 }, { M = 64, N = 40, K = 0 } },
   bench    = {
     { M = 512, N = 512, K = 512 }, { M = 1024, N = 1024, K = 1024 }, { M = 2048, N = 2048, K = 2048 },
