@@ -59,6 +59,7 @@ int trial_meaning(const struct trial *t, const struct trial_turns *turns, struct
     struct tw_runtime *rt = &r->compile->rt;
     struct program_tensor *tensor = tw_alloc_zeroed(rt, sizeof *tensor * ((size_t)t->tensor_count + 1));
     struct program_error fault = {{0}, ""};
+    const struct memory memory = {NULL, NULL};
     for (int i = 0; i < t->tensor_count && tensor; i++) {
         const struct trial_tensor *from = &t->tensor[i];
         tensor[i].bytes = from->host + from->begin;
@@ -77,6 +78,7 @@ int trial_meaning(const struct trial *t, const struct trial_turns *turns, struct
                                           .bound = m->bound,
                                           .done = m->done,
                                           .budget = MOST_WORK,
+                                          .memory = &memory,
                                           .seed = r->seed,
                                           .parallel = parallel_for,
                                           .stop = r->stop,

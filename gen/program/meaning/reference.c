@@ -196,7 +196,7 @@ static int evaluate(const struct program_reference *r, const struct program_data
 int program_reference(const struct program_reference *r, bool *all, int64_t *work, struct program_error *error)
 {
     const struct spec_kernel *k = r->kernel;
-    const struct memory *memory = &meant(r)->graph->memory;
+    const struct memory *memory = r->memory ? r->memory : &meant(r)->graph->memory;
     size_t extents = sizeof(int64_t[SPEC_MAX_RANK]) * (size_t)(k->tensor_count + 1);
     size_t tensors = sizeof(double *) * (size_t)(k->tensor_count + 1);
     int64_t(*extent)[SPEC_MAX_RANK] = memory_resize(memory, NULL, 0, extents);

@@ -24,6 +24,7 @@ struct program_reference {
     int64_t budget; /* nodes of elements and products to evaluate, about; 0: all there are. Programs that
                        add to a tensor are evaluated whole always */
     uint64_t seed;  /* of the items that are taken where all are too many */
+    const struct memory *memory; /* for a double of each element of the inputs; NULL: the kernel's, which has a bound */
     void (*parallel)(int64_t count, int threads, void (*work)(void *context, int64_t i), void *context); /* or NULL */
     int threads;
     int (*stop)(void *context); /* asked before each part, by any thread: not 0 leaves out those that follow; or NULL */
