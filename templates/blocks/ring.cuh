@@ -1,6 +1,7 @@
 //@ -- A ring of stages that bulk copies fill, or threads: a full and an empty mbarrier a stage.
 //@ -- cluster_m, cluster_n: the block at (rm, rn) of the cluster, rank rm + cluster_m * rn, shares its operands with
-//@ -- the blocks of its row and of its column: they fill this block's stages and this block fills theirs.
+//@ -- the blocks of its row and of its column: they fill this block's stages and this block fills theirs. 0: they are
+//@ -- others, and `release` is that of ring_shared.cuh.
 //@ param ring table
 //@ param roles table
 //@ param full_offset int
@@ -141,6 +142,8 @@ __device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
     ${ring.name}_advance(p);
 }
 
+//@ end
+//@ if blocks ~= 1 then
 // Filler, at its end: waits until every stage is released, so that no other block arrives here after this one's exit.
 //@ op drain ring = ring.name, by = "one"
 __device__ __forceinline__ void ${ring.name}_drain(${ring.name}_position p${line})

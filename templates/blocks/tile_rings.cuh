@@ -29,11 +29,24 @@
 //@         end
 //@     end
 //@ end
-//@ -- Blocks along the two axes of the cluster that share tiles of a ring.
+//@ -- Axes of the cluster that tiles of a ring are shared along: how far apart and how many those blocks are.
+//@ local function shares_of(r)
+//@     local list, known = {}, {}
+//@     for _, name in ipairs(r.tensor) do
+//@         local size = plan.tensor[name].multicast
+//@         if size > 1 and not has(known, plan.share[name]) then
+//@             list[#list + 1] = { stride = plan.share[name], size = size }
+//@             known[plan.share[name]] = true
+//@         end
+//@     end
+//@     return list
+//@ end
+//@ -- Blocks along the two axes of the cluster that share tiles of a ring; 0: it has other axes, or not all of them.
 //@ local function spans(r)
 //@     local along = {}
 //@     for _, n in ipairs(sizes) do if n > 1 then along[#along + 1] = n end end
 //@     if not has(shared_ring, r.name) then return { 1, 1 } end
+//@     if #along > 2 or #shares_of(r) < #along then return { 0, 0 } end
 //@     return { along[1], along[2] or 1 }
 //@ end
 //@ for _, r in ipairs(plan.ring) do
@@ -71,6 +84,9 @@
 //@     if r.filler ~= "threads" and #r.tensor > 0 then
 //@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
 //@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = spans(r)[1], cluster_n = spans(r)[2]
+//@         if spans(r)[1] == 0 then
+//@ include "blocks/ring_shared.cuh" ring = r, shares = shares_of(r), blocks = plan.launch.cluster[1]
+//@         end
 //@         local skips, lane = false, false
 //@         for _, role in ipairs(plan.role) do
 //@             for _, step in ipairs(role.step) do

@@ -9,6 +9,10 @@ local k = kernel "one_consumer" {
 kernel "turns_within" { like = k, pipeline = { mode = "items", consumers = 2, turns = true } }
 kernel "one_item" { like = k, pipeline = { mode = "items", consumers = 2 }, schedule = { persistent = false } }
 kernel "counted" { like = k, cluster = { m = 1 }, pipeline = { mode = "items", consumers = 2 }, schedule = { dynamic = true } }
+kernel "shared" { like = k, pipeline = { mode = "items", consumers = 2 }, split = { k = 2 } }
+kernel "shared_by_last" {
+  like = k, pipeline = { mode = "items", consumers = 2 }, split = { k = { parts = 3, over = "blocks" } },
+}
 kernel "wide" { like = k, tile = { n = 256 }, pipeline = { mode = "items", consumers = 2 } }
 kernel "high" { like = k, tile = { m = 96 }, pipeline = { mode = "items", consumers = 2 } }
 kernel "unknown" { like = k, pipeline = { mode = "pingpong", consumers = 2 } }

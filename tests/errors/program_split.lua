@@ -13,6 +13,10 @@ kernel "word" { like = whole, split = { k = { parts = 2, over = "grid" } } }
 kernel "no_parts" { like = whole, split = { k = { over = "blocks" } } }
 kernel "columns" { like = whole, split = { k = 4 } }
 kernel "cluster" { like = whole, split = { k = 2 }, cluster = { m = 8 } }
+kernel "cluster_of_parts" { like = whole, tile = { n = 64 }, split = { k = 8 }, cluster = { m = 2 } }
+kernel "counted" {
+  like = whole, tile = { n = 64 }, split = { k = 2 }, cluster = { m = 1 }, schedule = { dynamic = true },
+}
 kernel "store" {
   like = whole, split = { k = 2 },
   E = tensor { M, N, dtype = "bf16", out = true },

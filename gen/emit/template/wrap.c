@@ -127,6 +127,24 @@ static int wrap_comment(struct emit_text *text, const char *line, size_t length,
     return lines;
 }
 
+/* Where the comment begins that stands behind what the line says; its length where there is none. */
+static size_t comment_behind(const char *line, size_t length)
+{
+    char quote = 0;
+    for (size_t i = 0; i + 1 < length; i++)
+        if (quote) {
+            i += line[i] == '\\';
+            quote = line[i] == quote ? 0 : quote;
+        } else if (line[i] == '"' || line[i] == '\'') {
+            quote = line[i];
+        } else if (line[i] == '/' && line[i + 1] == '*') {
+            return length; /* it goes on in the next line, and ends where it says */
+        } else if (line[i] == '/' && line[i + 1] == '/') {
+            return i;
+        }
+    return length;
+}
+
 int wrap_line(struct emit_text *text, const char *line, size_t length)
 {
     if (length <= WRAP_COLUMNS) { /* nearly all */
@@ -145,6 +163,19 @@ int wrap_line(struct emit_text *text, const char *line, size_t length)
     if (sign)
         return wrap_comment(text, line, length, indent, sign, column);
     int lines = 1;
+    size_t behind = plain ? length : comment_behind(line, length);
+    if (behind < length) { /* broken off, its words would be code: it stands above the line */
+        struct emit_text above = {.arena = text->arena};
+        add_blanks(&above, indent);
+        text_add(&above, line + behind, length - behind);
+        text->failed = text->failed || above.failed;
+        if (above.failed)
+            return lines;
+        while (behind > indent && line[behind - 1] == ' ')
+            behind--;
+        lines = wrap_line(text, above.data, above.length);
+        return lines + wrap_line(text, line, behind);
+    }
     bool goes_on = strchr(":\"&", line[indent]) != NULL; /* it began in a line before */
     struct place place;
     /* What follows a break is looked at as a line of its own: blanks up to its column, then the rest. */

@@ -2,7 +2,8 @@
  *
  * Names are the spec's, so a template cannot know how long its lines become. A line over WRAP_COLUMNS is broken where
  * the fewest brackets are open: behind a comma, before `?` and `:`, behind another operator; what follows stands under
- * the bracket's inside, or four blanks in. A comment is broken between words. A line of the preprocessor stays. */
+ * the bracket's inside, or four blanks in. A comment is broken between words, and one behind something stands above
+ * it. A line of the preprocessor stays. */
 #ifndef TW_GEN_EMIT_WRAP_H
 #define TW_GEN_EMIT_WRAP_H
 

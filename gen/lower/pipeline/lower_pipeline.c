@@ -115,6 +115,15 @@ static int choose_mode(struct pipeline *x, bool *in_turn)
         return pipeline_report(x, persistent->loc, "schedule.persistent", "PROGRAM-ITEMS",
                                "a block takes one item alone where persistent = false, and its consumers none in turn; "
                                "write mode = \"cooperative\", or leave persistent out");
+    for (int i = 0; i < x->program->op_count; i++)
+        if (x->program->op[i].kind == PROGRAM_LOOP && x->program->op[i].parts) {
+            char text[300];
+            snprintf(text, sizeof text,
+                     "consumers meet behind a loop that blocks share, and those that take items in turn are each at an "
+                     "item of its own; write mode = \"cooperative\", or split = { %.40s = 1 }",
+                     x->program->op[i].name);
+            return pipeline_report(x, set->loc, "pipeline.mode", "PROGRAM-ITEMS", text);
+        }
     return 0;
 }
 

@@ -1,4 +1,6 @@
 /* Clusters: tiles that do not depend on where items begin along an axis are shared along it by multicast. */
+#include <stdio.h>
+
 #include "lower/pipeline/pipeline.h"
 
 bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis)
@@ -114,6 +116,24 @@ static bool may_pass_extent(const struct pipeline *x, const struct program_axis 
     return a->tile > 0 && divisor % a->tile == 0 && divisor % (2 * (int64_t)a->tile) != 0;
 }
 
+/* What an item has of an axis without a tile is one place, which no condition keeps inside: the last cluster must have
+ * no blocks behind the extent. 0 or 1. */
+static int check_places(const struct pipeline *x, const struct program_axis *a)
+{
+    if (a->extent < 0 || a->tile > 0 || a->cluster <= 1 || known_divisor(x, a->extent) % a->cluster == 0)
+        return 0;
+    const struct expr_node *n = &x->program->graph->node[a->extent];
+    char text[400], field[80], known[80] = "an extent that it divides";
+    if (n->op == EXPR_SYMBOL)
+        snprintf(known, sizeof known, "dims \"%.40s%%%d\"", x->l->spec->dim[n->integer].name, a->cluster);
+    snprintf(field, sizeof field, "cluster.%.60s", a->name);
+    snprintf(text, sizeof text,
+             "each item has one place along %.60s, and the last cluster would have blocks behind the last of them "
+             "where %d does not divide their number; write 1, or %s",
+             a->name, a->cluster, known);
+    return pipeline_report(x, a->cluster_loc, field, "CLUSTER-EXTENT", text);
+}
+
 /* Blocks that share each tile by multicast: where the spec says so; else two along the first of two axes with tiles. */
 int pipeline_cluster(struct pipeline *x)
 {
@@ -132,6 +152,7 @@ int pipeline_cluster(struct pipeline *x)
         const struct program_axis *a = &x->program->axis[i];
         const struct program_op *uneven = uneven_loop(x, i);
         bool shares = false;
+        status |= check_places(x, a);
         for (int o = 0; o < x->program->op_count && a->extent >= 0 && a->cluster > 1; o++)
             if (x->program->op[o].kind == PROGRAM_LOAD && is_ring(x, o) && is_shared_along(x, &x->program->op[o], i))
                 status |= pipeline_check_slices(x, i, o);

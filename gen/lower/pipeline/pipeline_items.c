@@ -71,6 +71,11 @@ int pipeline_check_dynamic(const struct pipeline *x, bool persistent)
         return refuse(x, set,
                       "a counter tells each consumer of each item, and those that take items in turn go past the "
                       "others'; write dynamic = false, or mode = \"cooperative\"");
+    for (int i = 0; i < x->program->op_count; i++)
+        if (asked && x->program->op[i].kind == PROGRAM_LOOP && x->program->op[i].parts && !x->program->op[i].by_last)
+            return refuse(x, set,
+                          "the blocks of a cluster that share a loop take an item together, and a counter gives each "
+                          "its own; write over = \"blocks\" with its parts, or dynamic = false");
     if (asked && x->blocks > 1)
         return refuse(x, set,
                       "blocks of a cluster take neighbouring items together, and a counter gives each its own; "

@@ -233,6 +233,10 @@ static void test_wrap(void **state)
     wraps("x = (" FIFTY " + " FIFTY ") + that_which_comes_last;",
           "x = (" FIFTY " + " FIFTY ") +\n    that_which_comes_last;\n");
     wraps("// " FIFTY " " FIFTY " and some words more", "// " FIFTY " " FIFTY " and some words\n// more\n");
+    wraps("    f(" FIFTY ", \"//\", a); // " FIFTY, "    // " FIFTY "\n    f(" FIFTY ", \"//\", a);\n");
+    wraps("    f(" FIFTY ", " FIFTY ", third, fourth); // why, and when",
+          "    // why, and when\n    f(" FIFTY ", " FIFTY ", third,\n      fourth);\n");
+    wraps("int " FIFTY "; /* " FIFTY ", the // of two */", "int " FIFTY "; /* " FIFTY ",\n    the // of two */\n");
     wraps("#define " FIFTY FIFTY FIFTY " 1", "#define " FIFTY FIFTY FIFTY " 1\n");
     wraps(FIFTY FIFTY FIFTY, FIFTY FIFTY FIFTY "\n");
 }
