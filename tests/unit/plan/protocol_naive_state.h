@@ -80,4 +80,7 @@ struct naive {
     size_t states, room;
 };
 
+/* Whether nothing that was asked about before is like this state (protocol_naive_seen.c). */
+bool naive_is_new(struct naive *n, const struct naive_state *s);
+
 #endif

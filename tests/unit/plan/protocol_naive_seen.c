@@ -1,0 +1,48 @@
+/* The states that the exploration has been in. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "unit/check.h"
+#include "unit/plan/protocol_naive_state.h"
+
+static size_t naive_slot(const struct naive *n, uint64_t hash)
+{
+    size_t at = (size_t)(hash >> 10) & (n->room - 1);
+    while (n->seen[at] && n->seen[at] != hash)
+        at = (at + 1) & (n->room - 1);
+    return at;
+}
+
+/* A table of twice the room. */
+static void naive_grow(struct naive *n)
+{
+    uint64_t *old = n->seen;
+    size_t room = n->room;
+    n->room = 2 * room;
+    n->seen = calloc(n->room, sizeof *n->seen);
+    assert_non_null(n->seen);
+    for (size_t i = 0; i < room; i++)
+        if (old[i])
+            n->seen[naive_slot(n, old[i])] = old[i];
+    free(old);
+}
+
+/* 64 bits of a state; Plans have less than 2^23 states, so that two fall together is one chance in a hundred thousand.
+ */
+bool naive_is_new(struct naive *n, const struct naive_state *s)
+{
+    uint64_t hash = 1469598103934665603u, word;
+    for (size_t i = 0; i + 8 <= n->used; i += 8) {
+        memcpy(&word, (const char *)s + i, 8);
+        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+        hash ^= hash >> 29;
+    }
+    hash |= 1;
+    size_t at = naive_slot(n, hash);
+    if (n->seen[at])
+        return false;
+    n->seen[at] = hash;
+    if (2 * ++n->states > n->room)
+        naive_grow(n);
+    return true;
+}
