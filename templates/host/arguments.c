@@ -123,15 +123,19 @@ APART static int refuse_address(struct ${NAME}_error *error, const char *name, u
 }
 
 //@ if host.workspace > 0 then
-//@     local wanted = host.workspace .. " bytes"
-//@     for _, i in ipairs(host.image) do
-//@         if has(i, "workspace") then wanted = "as many bytes as " .. NAME .. "_workspace says" end
-//@     end
+//@     local of_sizes = false
+//@     for _, i in ipairs(host.image) do of_sizes = of_sizes or has(i, "workspace") end
 APART static int refuse_workspace(struct ${NAME}_error *error, const void *workspace)
 {
     if (!workspace)
-        return fail(error, ${NAME}_INVALID, 0, "workspace is NULL; pass the device address of ${wanted}, zero "
+//@     if of_sizes then
+        return fail(error, ${NAME}_INVALID, 0, "workspace is NULL; pass the device address of "
+                    "as many bytes as ${NAME}_workspace says, zero "
                     "before the first launch");
+//@     else
+        return fail(error, ${NAME}_INVALID, 0, "workspace is NULL; pass the device address of ${host.workspace} bytes, zero "
+                    "before the first launch");
+//@     end
     return fail(error, ${NAME}_INVALID, 0, "workspace is 0x%llx, no multiple of 8 bytes",
                 (unsigned long long)(uintptr_t)workspace);
 }
