@@ -109,7 +109,7 @@ sort -u "$work/beginnings" "$work/keywords" "$work/macros" |
     grep -vxE '(z[a-zA-Z][0-9]?|A|B|C|D|alpha|beta)' | grep -v '^z[a-z][0-9]*_' >"$work/names"
 
 # Names that say a field of a kernel are none of a scalar or tensor.
-grep -vxE 'arch|axes|bench|cluster|direction|epilogue|family|grid|l2_promotion|launch|like|max_registers|pipeline|program|reference|rings|run|schedule|shared|split|template|threads|tile|tune|via|ahead|allow_spills' \
+grep -vxE 'arch|axes|bench|cache|cluster|direction|epilogue|family|grid|l2_promotion|launch|like|max_registers|pipeline|program|reference|rings|run|schedule|shared|split|template|threads|tile|tune|via|ahead|allow_spills' \
     "$work/names" >"$work/operands"
 
 # Scalars and dims are members alone, fifty of each at once. What is refused as one is refused as the other.
