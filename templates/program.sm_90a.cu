@@ -17,8 +17,6 @@
 //@         if has(t, "gathered") then gathers, by_row = true, by_row or r.filler == "bulk" end
 //@     end
 //@ end
-//@ local adds = false
-//@ for _, step in ipairs(plan.role.consumer.step) do adds = adds or has(step, "adds") end
 //@ for _, t in ipairs(plan.tensor) do if t.out then dtypes[t.dtype] = true end end
 //@ for _, p in ipairs(place) do if p.kind == "operand" then dtypes[p.dtype] = true end end
 //@ for _, node in ipairs(plan.fused) do
@@ -49,22 +47,7 @@ ${banner}
 //@ include "blocks/convert.cuh" dtypes = dtypes
 
 //@ include "blocks/math.cuh" fused = plan.fused
-//@ if adds then
-
-//@ include "blocks/add.cuh"
-//@ end
-
-//@ for _, t in ipairs(plan.tensor) do
-//@     local reads = has(read, t.name) and fragment_reads(t.name) or {}
-//@     if has(reads, "elements") and reads.elements then
-//@ include "blocks/element.cuh" tensor = t, extent = plan.extent[t.name]
-
-//@     end
-//@     if has(reads, "pairs") and reads.pairs then
-//@ include "blocks/tile_line.cuh" tensor = t, extent = plan.extent[t.name], columns = reads.columns
-
-//@     end
-//@ end
+//@ include "blocks/elements.cuh" model = plan, read = read
 //@ if has(plan, "parts") and has(plan.parts, "record") then
 //@ include "blocks/parts_last.cuh" model = plan, threads = launch.block - 128, first = 128,
 //@     barrier = plan.barrier.parts_barrier.id

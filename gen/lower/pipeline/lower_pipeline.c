@@ -669,6 +669,23 @@ static int registers(struct pipeline *x)
     return 0;
 }
 
+/* No thread computes what a product in a loop reads or adds to: tiles come through shared memory, sums are only added
+ * to. */
+static bool only_multiplies(const struct pipeline *x)
+{
+    bool plain = true;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct derive_dot *dot = &x->d.dot[i];
+        if (x->program->op[i].kind != PROGRAM_DOT)
+            continue;
+        for (int o = 0; o < 2; o++)
+            plain = plain && dot->load[o] >= 0 && x->d.work.op[dot->load[o]].parent == x->d.work.op[i].parent;
+        const int sum = x->program->op[i].arg[2].node;
+        plain = plain && (sum < 0 || x->program->graph->node[sum].op == EXPR_TILE);
+    }
+    return plain;
+}
+
 static int decide(struct pipeline *x)
 {
     struct plan *p = x->plan;
@@ -677,7 +694,13 @@ static int decide(struct pipeline *x)
         return status;
     const struct spec_value *poll = pipeline_field(x, "pipeline.poll");
     x->d.warps_n = 1;
-    x->d.lane = poll->set && strcmp(poll->text, "lane") == 0;
+    const bool asked = poll->set && strcmp(poll->text, "lane") == 0;
+    x->d.lane = asked && only_multiplies(x);
+    if (asked && family_reason(x->plan, "pipeline.poll", x->d.lane ? "lane" : "warp", "%s",
+                               x->d.lane ? "the spec says so"
+                                         : "threads compute between products, and the compiler moves that past a wait "
+                                           "without a branch of its own; all lanes wait"))
+        return 3;
     status = choose_consumers(x);
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)

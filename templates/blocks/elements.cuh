@@ -1,0 +1,22 @@
+//@ -- What single elements and pairs of tensors are read and added to by: of tensors that functions name (read), and
+//@ -- where a consumer's step adds to what is there.
+//@ param model table
+//@ param read table
+//@ local adds = false
+//@ for _, step in ipairs(model.role.consumer.step) do adds = adds or has(step, "adds") end
+//@ if adds then
+
+//@ include "blocks/add.cuh"
+//@ end
+
+//@ for _, t in ipairs(model.tensor) do
+//@     local reads = has(read, t.name) and fragment_reads(t.name) or {}
+//@     if has(reads, "elements") and reads.elements then
+//@ include "blocks/element.cuh" tensor = t, extent = model.extent[t.name]
+
+//@     end
+//@     if has(reads, "pairs") and reads.pairs then
+//@ include "blocks/tile_line.cuh" tensor = t, extent = model.extent[t.name], columns = reads.columns
+
+//@     end
+//@ end
