@@ -22,7 +22,8 @@ kernel "gemm_split_8" { like = bf16, split = { k = 8 } }
 kernel "gemm_split_cluster" {
   like = bf16, tile = { m = 128, n = 128, k = 64 }, cluster = { m = 2 },
   run = {
-    { M = 72, N = 264, K = 712 }, { M = 41, N = 41, K = 1160 }, { M = 64, N = 40, K = 0 }, { M = 1032, N = 136, K = 40 },
+    { M = 72, N = 264, K = 712 }, { M = 41, N = 41, K = 1160 }, { M = 64, N = 40, K = 0 },
+    { M = 1032, N = 136, K = 40 },
   },
 }
 
