@@ -1,5 +1,6 @@
--- gemm_bf16 of specs/gemm.lua with the set-ups of an H200 beside it (gemm_tuned.tuned.lua), on the sizes that the record
--- is of: `build/tilewright bench tests/bench/gemm_tuned.lua`, `build/tilewright run tests/bench/gemm_tuned.lua`.
+-- gemm_bf16 of specs/gemm.lua with the set-ups of an H200 beside it (gemm_tuned.tuned.lua):
+-- `build/tilewright run tests/bench/gemm_tuned.lua`, and on the twenty sizes
+-- `build/tilewright bench tests/bench/gemm_tuned.lua --config tests/bench/shapes.json`.
 local M, N, K = dims "M N K"
 kernel "gemm_bf16" {
   family   = "gemm",
@@ -11,13 +12,4 @@ kernel "gemm_bf16" {
   schedule = { order = "grouped", group = 8 },
   arch     = { sm_90a = {} },
   run      = { { M = 264, N = 512, K = 136 }, { M = 64, N = 40, K = 0 }, { M = 41, N = 48, K = 1096 } },
-  bench    = {
-    { M = 512, N = 512, K = 512 }, { M = 1024, N = 1024, K = 1024 }, { M = 2048, N = 2048, K = 2048 },
-    { M = 4096, N = 4096, K = 4096 }, { M = 8192, N = 8192, K = 8192 }, { M = 16384, N = 8192, K = 8192 },
-    { M = 4096, N = 14336, K = 4096 }, { M = 4096, N = 4096, K = 14336 }, { M = 4096, N = 6144, K = 4096 },
-    { M = 8192, N = 28672, K = 8192 }, { M = 8192, N = 8192, K = 28672 }, { M = 1, N = 4096, K = 4096 },
-    { M = 16, N = 4096, K = 4096 }, { M = 64, N = 4096, K = 4096 }, { M = 64, N = 7168, K = 2048 },
-    { M = 128, N = 7168, K = 2048 }, { M = 128, N = 24576, K = 1536 }, { M = 4096, N = 7168, K = 2048 },
-    { M = 4096, N = 24576, K = 1536 }, { M = 4096, N = 2112, K = 7168 },
-  },
 }
