@@ -49,49 +49,13 @@ static double apart_most(const struct bench_group *g)
     return rounding > 0.0 ? fmax(rounding, 1e-3) : 0.0;
 }
 
-struct distance_job {
-    const struct bench_buffer *d;
-    const unsigned char *one, *other;
-    double *error, *norm; /* by block */
-    int64_t count;
-};
-
-static void distance_of_block(void *context, int64_t block)
-{
-    const struct distance_job *job = context;
-    const size_t bytes = tw_dtype_bytes(job->d->dtype);
-    struct shape_walk walk;
-    int64_t first, end = shape_seek_block(&walk, &job->d->shape, block, job->count, &first);
-    for (int64_t i = first; i < end; i++, shape_next(&walk)) {
-        double x = tw_dtype_load(job->d->dtype, job->one + (size_t)walk.offset * bytes);
-        double y = tw_dtype_load(job->d->dtype, job->other + (size_t)walk.offset * bytes);
-        job->error[block] += (x - y) * (x - y);
-        job->norm[block] += y * y;
-    }
-}
-
 /* Relative distance of two results, over all elements; NaN where poison is left. */
 static int distance(struct bench_group *g, const unsigned char *one, const unsigned char *other, double *relative,
                     struct tw_error *error)
 {
-    struct tw_runtime *rt = &g->bench->compile.rt;
     const struct bench_buffer *d = bench_operand(g, 2);
-    int64_t count = shape_count(&d->shape), blocks = (count + SHAPE_BLOCK - 1) / SHAPE_BLOCK;
-    struct distance_job job = {.d = d, .one = one, .other = other, .count = count};
-    job.error = tw_alloc_zeroed(rt, sizeof *job.error * (size_t)(blocks + 1));
-    job.norm = tw_alloc_zeroed(rt, sizeof *job.norm * (size_t)(blocks + 1));
-    double away = 0.0, norm = 0.0;
-    if (job.error && job.norm)
-        parallel_for(blocks, parallel_cores(), distance_of_block, &job);
-    for (int64_t i = 0; i < blocks && job.error && job.norm; i++) {
-        away += job.error[i];
-        norm += job.norm[i];
-    }
-    *relative = away == 0.0 ? 0.0 : sqrt(away / norm);
-    int status = job.error && job.norm ? TW_OK : no_memory(error);
-    tw_free(rt, job.error);
-    tw_free(rt, job.norm);
-    return status;
+    const struct compare_pair pair = {.dtype = d->dtype, .shape = &d->shape, .one = one, .other = other};
+    return compare_apart(&g->bench->compile.rt, &pair, relative, error);
 }
 
 /* Kernels that are the plain product, in all elements, against the peer's D. */

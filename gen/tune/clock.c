@@ -350,47 +350,16 @@ static bool is_taken(const struct tune_timer *t, struct way way)
     return launcher_ask(way.launcher, &arguments, &answer, &ignored) == TW_OK && answer.variant == way.variant;
 }
 
-struct sums {
-    const struct buffer *b;
-    const unsigned char *one, *other;
-    double *apart, *norm; /* by block */
-    int64_t count;
-};
-
-static void sum_block(void *context, int64_t block)
-{
-    const struct sums *s = context;
-    const size_t bytes = tw_dtype_bytes(s->b->dtype);
-    struct shape_walk walk;
-    int64_t first, end = shape_seek_block(&walk, &s->b->shape, block, s->count, &first);
-    for (int64_t i = first; i < end; i++, shape_next(&walk)) {
-        const double x = tw_dtype_load(s->b->dtype, s->one + (size_t)walk.offset * bytes);
-        const double y = tw_dtype_load(s->b->dtype, s->other + (size_t)walk.offset * bytes);
-        if (x == y || (isnan(x) && isnan(y)))
-            continue;
-        s->apart[block] += (x - y) * (x - y);
-        s->norm[block] += y * y;
-    }
-}
-
 /* Whether two results of an output agree: but for rounding, of sums in another order. */
-static bool agree(struct tune_timer *t, const struct buffer *b, const unsigned char *one)
+static int agree(struct tune_timer *t, const struct buffer *b, const unsigned char *one, bool *fine,
+                 struct tw_error *error)
 {
-    struct sums s = {.b = b, .one = one, .other = b->right, .count = shape_count(&b->shape)};
-    const int64_t blocks = (s.count + SHAPE_BLOCK - 1) / SHAPE_BLOCK;
-    double apart = 0.0, norm = 0.0;
-    s.apart = tw_alloc_zeroed(&t->rt, sizeof *s.apart * (size_t)(blocks + 1));
-    s.norm = tw_alloc_zeroed(&t->rt, sizeof *s.norm * (size_t)(blocks + 1));
-    if (s.apart && s.norm)
-        parallel_for(blocks, parallel_cores(), sum_block, &s);
-    for (int64_t i = 0; i < blocks && s.apart && s.norm; i++) {
-        apart += s.apart[i];
-        norm += s.norm[i];
-    }
-    const bool fine = s.apart && s.norm && (apart == 0.0 || sqrt(apart / norm) <= 2.0 * compare_bound(b->dtype, 0.0));
-    tw_free(&t->rt, s.apart);
-    tw_free(&t->rt, s.norm);
-    return fine;
+    const struct compare_pair pair = {
+        .dtype = b->dtype, .shape = &b->shape, .one = one, .other = b->right, .numbers_alone = true};
+    double relative = 0.0;
+    int status = compare_apart(&t->rt, &pair, &relative, error);
+    *fine = relative <= 2.0 * compare_bound(b->dtype, 0.0);
+    return status;
 }
 
 /* Launches on poisoned outputs. keep: its results are those that are right; else *right says whether they agree. */
@@ -418,7 +387,10 @@ static int compare(struct tune_timer *t, struct way way, bool keep, bool *right,
             b->right = got;
             continue;
         }
-        *right = *right && status == TW_OK && agree(t, b, got);
+        bool fine = true;
+        if (status == TW_OK)
+            status = agree(t, b, got, &fine, error);
+        *right = *right && status == TW_OK && fine;
         tw_free(&t->rt, got);
     }
     return status;

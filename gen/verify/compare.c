@@ -328,3 +328,47 @@ bool compare_untouched(const char *name, enum tw_dtype dtype, const struct shape
         snprintf(text, 256, "%.64s: padding at byte %lld of the tensor was written", name, offset);
     return false;
 }
+
+/* ---- two results ------------------------------------------------------------------------------------------------- */
+
+struct pair_job {
+    const struct compare_pair *pair;
+    int64_t count;
+    double *apart, *norm; /* of squares, by block */
+};
+
+static void pair_block(void *context, int64_t block)
+{
+    const struct pair_job *job = context;
+    const struct compare_pair *p = job->pair;
+    const size_t bytes = tw_dtype_bytes(p->dtype);
+    struct shape_walk walk;
+    int64_t first, end = shape_seek_block(&walk, p->shape, block, job->count, &first);
+    for (int64_t i = first; i < end; i++, shape_next(&walk)) {
+        const double x = tw_dtype_load(p->dtype, p->one + (size_t)walk.offset * bytes);
+        const double y = tw_dtype_load(p->dtype, p->other + (size_t)walk.offset * bytes);
+        const bool same = x == y || (p->numbers_alone && isnan(x) && isnan(y));
+        job->apart[block] += same ? 0.0 : (x - y) * (x - y);
+        job->norm[block] += isfinite(y) ? y * y : 0.0;
+    }
+}
+
+int compare_apart(struct tw_runtime *rt, const struct compare_pair *pair, double *relative, struct tw_error *error)
+{
+    struct pair_job job = {.pair = pair, .count = shape_count(pair->shape)};
+    const int64_t blocks = (job.count + SHAPE_BLOCK - 1) / SHAPE_BLOCK;
+    double apart = 0.0, norm = 0.0;
+    job.apart = tw_alloc_zeroed(rt, sizeof *job.apart * (size_t)(blocks + 1));
+    job.norm = tw_alloc_zeroed(rt, sizeof *job.norm * (size_t)(blocks + 1));
+    const bool fine = job.apart && job.norm;
+    if (fine)
+        parallel_for(blocks, parallel_cores(), pair_block, &job);
+    for (int64_t i = 0; i < blocks && fine; i++) {
+        apart += job.apart[i];
+        norm += job.norm[i];
+    }
+    *relative = apart == 0.0 ? 0.0 : sqrt(apart / norm);
+    tw_free(rt, job.apart);
+    tw_free(rt, job.norm);
+    return fine ? TW_OK : tw_fail(error, TW_ERROR_MEMORY, "out of memory");
+}

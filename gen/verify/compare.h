@@ -33,6 +33,17 @@ struct compare_result {
  * of few elements may be farther away by rounding alone (one bf16 by 2^-8): the bound is then just above `rounding`. */
 double compare_bound(enum tw_dtype dtype, double rounding);
 
+/* Two results of one shape and dtype, first elements. *relative: |one - other| / |other|, Frobenius norms over all
+ * elements, infinities that are equal left out of the second; NaN where one is not a number, but with `numbers_alone`
+ * where both are not. TW_OK or TW_ERROR_MEMORY. */
+struct compare_pair {
+    enum tw_dtype dtype;
+    const struct shape *shape;
+    const unsigned char *one, *other;
+    bool numbers_alone;
+};
+int compare_apart(struct tw_runtime *rt, const struct compare_pair *pair, double *relative, struct tw_error *error);
+
 /* Compares all elements. TW_OK or TW_ERROR_MEMORY; whether they agree is the caller's to say. The sums are made in a
  * fixed order: the same data give the same error to the last bit. */
 int compare_values(struct tw_runtime *rt, const struct compare *compare, struct compare_result *result,

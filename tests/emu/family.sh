@@ -164,6 +164,7 @@ else
     own specs/gemm_fused.lua --arch sm_80 --complete late
     own specs/gemm_small.lua --complete random --seed 10
     own specs/gemm_split.lua --complete late
+    own tests/bench/gemm_tuned.lua --complete random --seed 11
     own specs/fft.lua --arch sm_90a --complete late
     own specs/fft.lua --arch sm_80 --complete random --seed 7
     own tests/gpu/corners.lua --set M=200,N=208,K=96 --complete random --seed 6
