@@ -1,11 +1,13 @@
 //@ -- NAME_operand: rows of a tile in shared memory, into the registers that matrix instructions read as their operand
 //@ -- A: those of a warpgroup in blocks of 64 rows for wgmma, those of a warp in blocks of 16 for mma.sync.
+//@ -- dtype: what the registers hold; elements of another are converted on the way.
 //@ -- Of 16 columns word 0 holds the pair at row lane / 4, word 1 that 8 rows below, words 2 and 3 those 8 columns on.
 //@ param tensor table
 //@ param offset int
 //@ param blocks int
 //@ param words int
 //@ param block_rows int
+//@ param dtype text
 //@ local t, rows = tensor.name, 1
 //@ for d = 1, tensor.rank - 1 do rows = rows * tensor.tile[d] end
 //@ local span = tensor.box_bytes // rows
@@ -14,6 +16,10 @@
 //@ local chunks = span // 16
 //@ local who, within = "warp", "lane % 16"
 //@ if block_rows == 64 then who, within = "warpgroup", "threadIdx.x % 128 / 32 * 16 + lane % 16" end
+//@ if tensor.dtype ~= dtype then
+//@ include "blocks/operand_convert.cuh" tensor = tensor, offset = offset, blocks = blocks, words = words,
+//@     block_rows = block_rows, dtype = dtype, span = span, place = place
+//@ else
 
 __device__ __forceinline__ void ${t}_operand(u32 (&a)[${blocks}][${words}], u32 stage, u32 ${who})
 {
@@ -33,6 +39,7 @@ __device__ __forceinline__ void ${t}_operand(u32 (&a)[${blocks}][${words}], u32 
         }
     }
 }
+//@ end
 //@ if block_rows == 64 then
 
 // What this warp has read of a stage is read before the stage is released: the next bulk copy would overtake it.
@@ -41,6 +48,8 @@ __device__ __forceinline__ void ${t}_read()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncwarp();
 }
+//@ end
+//@ if block_rows == 64 and tensor.dtype == dtype then
 
 // A reader behind the loop, which is never run: no grid has a third dimension. ptxas (13.0) takes the registers for
 // free behind the one instruction of the loop that reads them, though the loop comes back to it, and puts others there.

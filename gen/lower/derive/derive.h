@@ -11,6 +11,10 @@
  * RESIDENT OPERANDS. A first operand that is loaded outside of the dot's loop goes into registers where there is room;
  * its stage is released at once, behind a fence: the next bulk copy would overtake what threads have read.
  *
+ * CONVERTED OPERANDS. A first operand that is a cast of a load goes from its stage into registers right before its dot,
+ * behind the wait for an earlier dot that still reads them. Threads have read the stage then: a fence stands behind the
+ * dot, while it runs.
+ *
  * PLACES. Expressions have none, but for those that are carried, that are operands, or that several operations take:
  * these are computed once, where the first of them stands; into the registers of the accumulator that they are computed
  * from where nobody needs that any more.
@@ -71,8 +75,9 @@ struct derive_dot {
     bool transposed[2]; /* A stored k m, B stored n k: as seen from the loaded tile */
     int mma;            /* of plan.mma */
     int place;          /* plan_some: its accumulator */
-    int operand;        /* plan_some: registers of A, where it is computed or resident; 0: none */
+    int operand;        /* plan_some: registers of A, where it is computed, resident or converted; 0: none */
     bool resident;      /* A is loaded outside of the dot's loop, and stays in registers */
+    bool converted;     /* A is read from its stage as it lies, and becomes the dot's dtype in registers */
 };
 
 /* A stage that the consumers hold. */

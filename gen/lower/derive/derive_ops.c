@@ -9,6 +9,39 @@ static const char *const reduced[PROGRAM_REDUCTIONS] = {
 static const enum plan_reduction reductions[PROGRAM_REDUCTIONS] = {
     [PROGRAM_SUM] = PLAN_SUM, [PROGRAM_MAX] = PLAN_MAX, [PROGRAM_MIN] = PLAN_MIN};
 
+/* A converted operand from the stage that was taken last into its registers, which nothing in flight reads. */
+static int convert(struct derive *d, int op)
+{
+    struct plan *p = d->work.l->plan;
+    const int load = d->dot[op].load[0], tensor = d->work.program->op[load].tensor, place = d->dot[op].operand;
+    const struct plan_step step[] = {
+        {.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = place},
+        {.op = PLAN_READ,
+         .ring = d->ring[derive_ring_of(d, load)].number,
+         .tensor = tensor,
+         .place = place,
+         .call = plan_text(p, "%s_operand", p->tensor[tensor].name)},
+    };
+    int status = derive_land(d, place);
+    for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
+        status = derive_emit(d, d->consumer, step[i]);
+    return status;
+}
+
+/* What threads have read of the stage they have read before it is given back: the next bulk copy would overtake them.
+ */
+static int converted(struct derive *d, int op)
+{
+    struct plan *p = d->work.l->plan;
+    const int load = d->dot[op].load[0];
+    const struct plan_step step = {
+        .op = PLAN_FENCE_ASYNC,
+        .ring = d->ring[derive_ring_of(d, load)].number,
+        .tensor = -1,
+        .call = plan_text(p, "%s_read", p->tensor[d->work.program->op[load].tensor].name)};
+    return d->producer ? derive_emit(d, d->consumer, step) : 0;
+}
+
 int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
 {
     struct plan *p = d->work.l->plan;
@@ -19,6 +52,8 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
         if (r >= 0 && d->ring[r].copied == (i >= 2) && d->ring[r].inner < 0 && !(d->taken >> r & 1))
             status = derive_take(d, r, shift);
     }
+    if (!status && dot->converted)
+        status = convert(d, op);
     if (!status && !d->synchronous)
         status = derive_emit(d, d->consumer,
                              (struct plan_step){.op = PLAN_MMA_FENCE, .ring = -1, .tensor = -1, .call = "mma_fence"});
@@ -34,11 +69,12 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
             d->held[newest].uses -= d->ring[r].inner < 0;
             counted |= 1u << r;
         }
-        status = derive_emit(d, d->consumer,
-                             (struct plan_step){.op = PLAN_READ,
-                                                .ring = d->ring[r].number,
-                                                .tensor = d->work.program->op[dot->load[o]].tensor,
-                                                .count = !d->synchronous});
+        if (o == 1 || !dot->converted)
+            status = derive_emit(d, d->consumer,
+                                 (struct plan_step){.op = PLAN_READ,
+                                                    .ring = d->ring[r].number,
+                                                    .tensor = d->work.program->op[dot->load[o]].tensor,
+                                                    .count = !d->synchronous});
     }
     if (d->flights == DERIVE_MAX_FLIGHTS)
         return derive_refuse(d, op, "too many dots are in flight at once");
@@ -60,6 +96,8 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
     if (!status && !d->synchronous)
         status = derive_emit(d, d->consumer,
                              (struct plan_step){.op = PLAN_MMA_COMMIT, .ring = -1, .tensor = -1, .call = "mma_commit"});
+    if (!status && dot->converted)
+        status = converted(d, op);
     return status ? status : derive_own(d, dot->place, d->work.op[op].leaf);
 }
 

@@ -263,6 +263,26 @@ int work_view(const struct work *w, const struct program_tile *operand, bool *tr
     return work_is_load(op) ? (int)n->integer : -1;
 }
 
+int work_converted(const struct work *w, const struct program_tile *operand, bool *transposed)
+{
+    const struct program *p = w->program;
+    enum tw_dtype to = TW_DTYPE_COUNT;
+    *transposed = false;
+    for (const struct expr_node *n = &p->graph->node[operand->node];;) {
+        const struct program_op *op = n->op == EXPR_TILE ? &p->op[n->integer] : NULL;
+        if (n->op == EXPR_CAST && to == TW_DTYPE_COUNT) {
+            to = n->dtype;
+            n = &p->graph->node[n->arg[0]];
+        } else if (op && op->kind == PROGRAM_TRANSPOSE) {
+            *transposed = !*transposed;
+            n = &p->graph->node[op->arg[0].node];
+        } else {
+            bool from = op && work_is_load(op) && (op->tile.dtype == TW_INT8 || op->tile.dtype == TW_UINT8);
+            return from && (to == TW_BF16 || to == TW_FP16) ? (int)n->integer : -1;
+        }
+    }
+}
+
 bool work_is_store(const struct program_op *op)
 {
     return op->kind == PROGRAM_STORE || op->kind == PROGRAM_STORE_ADD;
@@ -308,8 +328,14 @@ static int dot(struct work *w, const struct program_op *op, struct work_op *k, i
     bool transposed;
     for (int i = 0; i < 3 && !*status; i++) {
         const struct program_tile *t = &op->arg[i];
-        if (t->node < 0 || (i < 2 && work_view(w, t, &transposed) >= 0))
+        if (t->node < 0 || (i < 2 && work_view(w, t, &transposed) >= 0) ||
+            (i == 0 && work_converted(w, t, &transposed) >= 0))
             continue;
+        if (i == 1 && work_converted(w, t, &transposed) >= 0)
+            return program_refuse(w->l, op->loc, "PROGRAM-LOWER",
+                                  "the second operand of this dot is converted, which threads do in registers, and %s "
+                                  "reads it from shared memory; write what is converted as the first operand%s",
+                                  w->l->arch->name, w->l->arch->wgmma ? ", or pipeline = { swap = true }" : "");
         if (i == 1)
             return program_refuse(w->l, op->loc, "PROGRAM-LOWER",
                                   "the second operand of this dot is computed, and %s reads it from shared memory; "

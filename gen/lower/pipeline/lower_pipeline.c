@@ -229,7 +229,7 @@ int pipeline_operand_place(struct pipeline *x, int op, const char *name)
 {
     struct derive_dot *k = &x->d.dot[op];
     const struct program_tile *tile = &x->program->op[op].arg[0];
-    if (k->load[0] >= 0)
+    if (k->load[0] >= 0 && !k->converted)
         return 0;
     k->operand = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_operand", name),
                                                              .kind = PLAN_PLACE_OPERAND,
@@ -257,7 +257,7 @@ int pipeline_resident(struct pipeline *x, int beside, int most)
         int op = -1, users = 0;
         for (int i = 0; i < x->program->op_count; i++)
             if (x->program->op[i].kind == PROGRAM_DOT && x->d.dot[i].load[0] == ring->load[0] &&
-                x->d.dot[i].load[1] != ring->load[0] && !x->d.dot[i].transposed[0]) {
+                x->d.dot[i].load[1] != ring->load[0] && !x->d.dot[i].transposed[0] && !x->d.dot[i].converted) {
                 op = i;
                 users++;
             }
@@ -678,6 +678,7 @@ static bool only_multiplies(const struct pipeline *x)
         const struct derive_dot *dot = &x->d.dot[i];
         if (x->program->op[i].kind != PROGRAM_DOT)
             continue;
+        plain = plain && !dot->converted;
         for (int o = 0; o < 2; o++)
             plain = plain && dot->load[o] >= 0 && x->d.work.op[dot->load[o]].parent == x->d.work.op[i].parent;
         const int sum = x->program->op[i].arg[2].node;

@@ -453,6 +453,8 @@ static int operand(struct pipeline *x, int op, int which)
     t->multicast = 1;
     if (before.tile_bytes && memcmp(before.tile, t->tile, sizeof before.tile) != 0)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
+    if (which == 0 && k->converted)
+        return pipeline_check_converted(x, op);
     if (which == 0 && k->resident)
         return 0;
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */

@@ -184,6 +184,21 @@ int pipeline_refuse_major(const struct pipeline *x, int op, int which)
     return pipeline_report(x, t->loc, t->name, "MMA-MAJOR", text);
 }
 
+int pipeline_check_converted(const struct pipeline *x, int op)
+{
+    const struct derive_dot *k = &x->d.dot[op];
+    const struct program_op *load = &x->program->op[k->load[0]];
+    const struct spec_tensor *t = &x->l->kernel->tensor[load->tensor];
+    char text[300];
+    if (!k->transposed[0])
+        return 0;
+    snprintf(text, sizeof text,
+             "%s is converted in registers, into which its tile is read with k innermost alone, and it lies the other "
+             "way; write its dims with the one of k last",
+             t->name);
+    return pipeline_report(x, t->loc, t->name, "MMA-MAJOR", text);
+}
+
 int pipeline_refuse_dtypes(const struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];

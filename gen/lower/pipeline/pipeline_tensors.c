@@ -144,6 +144,8 @@ static int operand(struct pipeline *x, int op, int which)
         return 1;
     int span = t->box_bytes / rows;
     bool plain = t->swizzle == TW_SWIZZLE_NONE;
+    if (which == 0 && k->converted)
+        return pipeline_check_converted(x, op);
     if (which == 0 && k->resident)
         return 0;
     mma->operand[which].tensor = o->tensor;
