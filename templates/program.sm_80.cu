@@ -68,12 +68,14 @@ ${banner}
 
 //@     end
 //@ end
+//@ local loaded = {}
 //@ for _, step in ipairs(block.step) do
-//@     if step.op == "read" and step.call then
+//@     if step.op == "read" and step.call and not loaded[step.call] then
 //@         local held, name = plan.place[step.place], step.tensor
-//@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
-//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m, block_rows = 16,
-//@     dtype = held.dtype
+//@         loaded[step.call] = true
+//@ include "blocks/operand_load.cuh" name = step.call:sub(1, -9), tensor = plan.tensor[name],
+//@     offset = plan.shared[step.ring .. "." .. name].offset, blocks = plan.mma[1].blocks_m,
+//@     words = held.registers // plan.mma[1].blocks_m, block_rows = 16, dtype = held.dtype
 
 //@     end
 //@ end

@@ -1,11 +1,12 @@
 //@ -- NAME_operand of a tile of bytes, which become two to a word of `dtype`, bf16 or fp16, in the layout that
 //@ -- operand_load.cuh says.
 //@ --
-//@ -- A thread reads two neighbours at once. The rows of a warp's eight rows lie in chunks of their own under the swizzle
-//@ -- and four lanes share a chunk's half, so that no two of them ask one bank for different words.
+//@ -- A thread reads two neighbours at once. Under the swizzle the eight rows that a warp reads from lie in chunks of
+//@ -- their own, and four lanes share half a chunk: no two of them ask one bank for different words.
 //@ --
-//@ -- A byte is spread into the low end of a 16-bit float whose last bit counts 1, from which what is too much is taken:
-//@ -- no step rounds. fp16 takes all 8 bits (1024 + b); bf16 takes 7 (128 + b), and the eighth chooses what is taken.
+//@ -- A byte becomes the low end of a 16-bit float whose last bit counts 1, from which what is too much is taken: no
+//@ -- step rounds. fp16 takes all 8 bits (1024 + b); bf16 takes 7 (128 + b), and the eighth chooses what is taken.
+//@ param name text
 //@ param tensor table
 //@ param offset int
 //@ param blocks int
@@ -14,7 +15,7 @@
 //@ param dtype text
 //@ param span int
 //@ param place text
-//@ local t, signed, chunks, below = tensor.name, tensor.dtype == "int8", span // 16, 8 * span
+//@ local t, signed, chunks, below = name, tensor.dtype == "int8", span // 16, 8 * span
 //@ local who, within = "warp", "lane / 4"
 //@ if block_rows == 64 then who, within = "warpgroup", "threadIdx.x % 128 / 32 * 16 + lane / 4" end
 

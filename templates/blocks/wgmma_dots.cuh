@@ -1,13 +1,14 @@
 //@ -- What tiles are multiplied by on Hopper: operands that stay in registers, the order of matrix instructions, each
 //@ -- dot. model: the Plan.
 //@ param model table
-//@ local plan = model
+//@ local plan, loaded = model, {}
 //@ for _, step in ipairs(plan.role.consumer.step) do
-//@     if step.op == "read" and has(step, "place") and has(step, "tensor") and step.call then
+//@     if step.op == "read" and has(step, "place") and has(step, "tensor") and step.call and not loaded[step.call] then
 //@         local held, name = plan.place[step.place], step.tensor
-//@ include "blocks/operand_load.cuh" tensor = plan.tensor[name], offset = plan.shared[step.ring .. "." .. name].offset,
-//@     blocks = plan.mma[1].blocks_m, words = held.registers // plan.mma[1].blocks_m, block_rows = 64,
-//@     dtype = held.dtype
+//@         loaded[step.call] = true
+//@ include "blocks/operand_load.cuh" name = step.call:sub(1, -9), tensor = plan.tensor[name],
+//@     offset = plan.shared[step.ring .. "." .. name].offset, blocks = plan.mma[1].blocks_m,
+//@     words = held.registers // plan.mma[1].blocks_m, block_rows = 64, dtype = held.dtype
 
 //@     end
 //@ end

@@ -147,6 +147,7 @@ if [ "${FULL:-0}" = 1 ]; then
         for spec in types fused; do
             for arch in sm_90a sm_80; do own specs/gemm_$spec.lua --arch $arch $mode; done
         done
+        for arch in sm_90a sm_80; do own specs/gemm_weights.lua --arch $arch $mode; done
         own specs/gemm_small.lua $mode
         own specs/gemm_split.lua $mode
         for arch in sm_90a sm_80; do own specs/fft.lua --arch $arch $mode; done
@@ -160,6 +161,8 @@ else
     own specs/rms_norm.lua --complete all --seed 5
     own specs/gemm_types.lua --arch sm_90a --complete late
     own specs/gemm_types.lua --arch sm_80 --complete random --seed 8
+    own specs/gemm_weights.lua --arch sm_90a --complete random --seed 12
+    own specs/gemm_weights.lua --arch sm_80 --complete late
     own specs/gemm_fused.lua --arch sm_90a --complete random --seed 9
     own specs/gemm_fused.lua --arch sm_80 --complete late
     own specs/gemm_small.lua --complete random --seed 10

@@ -10,10 +10,7 @@
  *
  * RESIDENT OPERANDS. A first operand that is loaded outside of the dot's loop goes into registers where there is room;
  * its stage is released at once, behind a fence: the next bulk copy would overtake what threads have read.
- *
- * CONVERTED OPERANDS. A first operand that is a cast of a load goes from its stage into registers right before its dot,
- * behind the wait for an earlier dot that still reads them. Threads have read the stage then: a fence stands behind the
- * dot, while it runs.
+ * A first operand that is a cast of a load goes there right before its dot, behind which a fence stands.
  *
  * PLACES. Expressions have none, but for those that are carried, that are operands, or that several operations take:
  * these are computed once, where the first of them stands; into the registers of the accumulator that they are computed
@@ -77,7 +74,7 @@ struct derive_dot {
     int place;          /* plan_some: its accumulator */
     int operand;        /* plan_some: registers of A, where it is computed, resident or converted; 0: none */
     bool resident;      /* A is loaded outside of the dot's loop, and stays in registers */
-    bool converted;     /* A is read from its stage as it lies, and becomes the dot's dtype in registers */
+    bool converted;     /* A becomes the dot's dtype in registers */
 };
 
 /* A stage that the consumers hold. */
@@ -186,7 +183,6 @@ int derive_take_outer(struct derive *d, int loop);    /* what derive_fill_outer 
 int derive_take_filled(struct derive *d, int ring);   /* a stage of a ring whose dots stand beside its loads */
 
 /* ---- derive_rings.c. 0, 1 or 3. */
-
 int derive_ring_of(const struct derive *d, int load); /* -1: none */
 
 /* The producer fills the ring's next stage, `shift` further in the loop around, and the consumers wait for it. */
@@ -232,7 +228,6 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
 bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
 
 /* ---- derive_produce.c */
-
 /* The producer's steps for the next stage of the ring. 0, 1, 3. */
 int derive_produce(struct derive *d, int number, int shift);
 
@@ -244,8 +239,6 @@ int derive_limit(struct derive *d, int op, struct plan_step *store);
 
 /* Of a load whose rows a dot sums up to a limit: their end in the step that fills. 0, 1, 3. */
 int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill);
-
-/* ---- derive_keep.c */
 
 /* Behind a loop: what keeps the registers of its resident operands (see there). 0, 1, 3. */
 int derive_keep(struct derive *d, int loop);

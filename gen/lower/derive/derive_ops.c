@@ -9,20 +9,28 @@ static const char *const reduced[PROGRAM_REDUCTIONS] = {
 static const enum plan_reduction reductions[PROGRAM_REDUCTIONS] = {
     [PROGRAM_SUM] = PLAN_SUM, [PROGRAM_MAX] = PLAN_MAX, [PROGRAM_MIN] = PLAN_MIN};
 
-/* A converted operand from the stage that was taken last into its registers, which nothing in flight reads. */
-static int convert(struct derive *d, int op)
+/* What threads do with a dot's converted operand: of each dot, for it may be of a ring and a dtype of its own. */
+static const char *call_of(struct derive *d, int op, const char *what)
 {
     struct plan *p = d->work.l->plan;
-    const int load = d->dot[op].load[0], tensor = d->work.program->op[load].tensor, place = d->dot[op].operand;
+    const int tensor = d->work.program->op[d->dot[op].load[0]].tensor;
+    return plan_text(p, "%s_%s_%s", p->mma[d->dot[op].mma].name, p->tensor[tensor].name, what);
+}
+
+/* A converted operand from the stage that was taken last into its registers. Nothing is in flight: ptxas serialises all
+ * dots where threads make one's operand while another runs (C7513). */
+static int convert(struct derive *d, int op)
+{
+    const int load = d->dot[op].load[0], place = d->dot[op].operand;
     const struct plan_step step[] = {
         {.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = place},
         {.op = PLAN_READ,
          .ring = d->ring[derive_ring_of(d, load)].number,
-         .tensor = tensor,
+         .tensor = d->work.program->op[load].tensor,
          .place = place,
-         .call = plan_text(p, "%s_operand", p->tensor[tensor].name)},
+         .call = call_of(d, op, "operand")},
     };
-    int status = derive_land(d, place);
+    int status = d->flights ? derive_wait(d, d->flights - 1) : 0;
     for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
         status = derive_emit(d, d->consumer, step[i]);
     return status;
@@ -32,13 +40,10 @@ static int convert(struct derive *d, int op)
  */
 static int converted(struct derive *d, int op)
 {
-    struct plan *p = d->work.l->plan;
-    const int load = d->dot[op].load[0];
-    const struct plan_step step = {
-        .op = PLAN_FENCE_ASYNC,
-        .ring = d->ring[derive_ring_of(d, load)].number,
-        .tensor = -1,
-        .call = plan_text(p, "%s_read", p->tensor[d->work.program->op[load].tensor].name)};
+    const struct plan_step step = {.op = PLAN_FENCE_ASYNC,
+                                   .ring = d->ring[derive_ring_of(d, d->dot[op].load[0])].number,
+                                   .tensor = -1,
+                                   .call = call_of(d, op, "read")};
     return d->producer ? derive_emit(d, d->consumer, step) : 0;
 }
 

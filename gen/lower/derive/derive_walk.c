@@ -323,7 +323,8 @@ static int find_ahead(struct derive *d, int loop)
         d->ahead_rings = 0;
         for (int o = 0; o < 2; o++) {
             int r = d->dot[op].load[o] >= 0 ? derive_ring_of(d, d->dot[op].load[o]) : -1;
-            if (r < 0 || d->dot[op].converted || (d->ring[r].parent == loop && d->ring[r].users > 1) || d->work.op[op].arg[2] >= 0)
+            if (r < 0 || d->dot[op].converted || (d->ring[r].parent == loop && d->ring[r].users > 1) ||
+                d->work.op[op].arg[2] >= 0)
                 return program_refuse(d->work.l, k->ahead[i].loc, "PROGRAM-AHEAD",
                                       "%s is a sum, or has a computed operand or one that another dot reads too, and "
                                       "cannot be issued a turn ahead; name a dot of tiles that are loaded for it",
