@@ -137,12 +137,17 @@ static bool is_inside(const struct split *s, int op)
     return op > s->loop && op < s->was[s->loop].end;
 }
 
-/* The operand is a tile that the turn loads, or that one turned. */
+/* The operand is a tile that the turn loads, or that one turned, or converted from bytes: where it ends there are zeros.
+ */
 static bool is_loaded(const struct split *s, const struct program_tile *operand)
 {
-    int op = leaf_of(s, operand->node);
+    const struct expr_node *n = &s->g->node[operand->node];
+    bool cast = n->op == EXPR_CAST;
+    int op = leaf_of(s, cast ? n->arg[0] : operand->node);
     if (op >= 0 && s->was[op].kind == PROGRAM_TRANSPOSE)
         op = leaf_of(s, s->was[op].arg[0].node);
+    if (op >= 0 && cast && s->was[op].tile.dtype != TW_INT8 && s->was[op].tile.dtype != TW_UINT8)
+        return false;
     return op >= 0 && is_inside(s, op) && s->was[op].kind == PROGRAM_LOAD;
 }
 

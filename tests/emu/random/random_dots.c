@@ -51,6 +51,15 @@ static void write_sizes(struct dots *d, bool multiple, bool turned)
     }
 }
 
+/* What the first operand is converted from; NULL: it is loaded as it is multiplied. Drawn aside. */
+static const char *bytes_of(struct random_spec *g)
+{
+    if (!random_wants(g, "a.bytes") && (!random_allowed(g, "a.bytes") || !random_rare(g, "bytes", 6)))
+        return NULL;
+    random_feature(g, "a.bytes");
+    return random_aside(g, "sign", 0, 2) ? "int8" : "uint8";
+}
+
 /* One product, or two loops behind each other, or a loop in a loop, and what follows. */
 static void product(struct dots *d)
 {
@@ -60,6 +69,7 @@ static void product(struct dots *d)
     bool nested = random_option(g, "loop.nested", 20), second = random_option(g, "loops", 20);
     bool swizzle = random_option(g, "swizzle", 20), two = random_option(g, "outputs", 25);
     bool from = random_option(g, "first.tile", 25);
+    const char *bytes = at ? NULL : bytes_of(g);
     struct beside b = random_dots_beside(d);
     bool c = b.tile || from, three = two && random_rare(g, "three outputs", 3);
     random_dots_how(d, 0);
@@ -73,8 +83,9 @@ static void product(struct dots *d)
                  "arch = { sm_90a = {}, sm_80 = {} },\n",
                  multiple && turned ? "%8" : "", multiple && !turned ? "%8" : "", d->m, d->n, d->k);
     random_dots_write_how(d, 0);
-    random_dots_swizzled(d, swizzle, at ? 128 : 2 * d->k, "A = tensor { %s, dtype = \"%s\", axes = \"%s\"",
-                         at ? "K, M" : "M, K", d->dtype, at ? "k m" : "m k");
+    random_dots_swizzled(d, swizzle && !bytes, at ? 128 : (bytes ? 1 : 2) * d->k,
+                         "A = tensor { %s, dtype = \"%s\", axes = \"%s\"", at ? "K, M" : "M, K",
+                         bytes ? bytes : d->dtype, at ? "k m" : "m k");
     random_write(g, "  B = tensor { %s, dtype = \"%s\", axes = \"%s\" },\n", bt ? "K, N" : "N, K", d->dtype,
                  bt ? "k n" : "n k");
     random_write(g, "  D = tensor { %s, dtype = \"%s\", axes = \"%s\", out = true },\n", turned ? "N, M" : "M, N",
@@ -101,7 +112,10 @@ static void product(struct dots *d)
     static const char *const behind[] = {", sum)", ", sum)", ", sum)", ", sum)", ") * 0.5", ")"};
     const int carried = random_aside(g, "carried", 0, 6);
     random_write(g, "%s", before[carried]);
+    random_write(g, "%s", bytes ? "cast(" : "");
     operand(g, "A", "m", "along", at);
+    if (bytes)
+        random_write(g, ", \"%s\")", d->dtype);
     random_write(g, ", ");
     operand(g, "B", "along", "n", !bt);
     random_write(g, "%s\n    end\n", behind[carried]);

@@ -121,7 +121,7 @@ static void draw_swapped(struct dots *d, int number)
     struct random_spec *g = d->g;
     struct how *h = &d->how[number];
     const int columns = d->n < 64 ? 64 : d->n / 64 * 64, most = d->n < 64 ? d->m / 2 : d->m; /* no fewer items */
-    if (d->n < 32 || random_aside(g, "swap", number, 3) == 0)
+    if (d->n < 32 || random_has(g, "a.bytes") || random_aside(g, "swap", number, 3) == 0)
         return;
     h->swapped = true;
     h->n = columns;
@@ -274,7 +274,7 @@ static void draw_split(struct dots *d, int number)
 {
     struct random_spec *g = d->g;
     struct how *h = &d->how[number];
-    bool plain = g->family == 'P' && random_aside(g, "carried", 0, 6) < 4 && !random_has(g, "loops") &&
+    bool plain = g->family == 'P' && !h->in_turn && random_aside(g, "carried", 0, 6) < 4 && !random_has(g, "loops") &&
                  !random_has(g, "loop.nested") && !random_has(g, "first.tile");
     int blocks = h->cluster_m ? h->cluster_m * h->cluster_n : 1, parts = 2 << random_aside(g, "split of", number, 3);
     int kind = random_aside(g, "split", number, 3);
@@ -329,8 +329,10 @@ static void write_swizzle(struct dots *d, int number)
 {
     static const char *const swizzle[] = {"32B", "64B", "128B"};
     int span = d->g->family == 'P' && d->span == 2 * d->k ? 2 * d->how[number].k : d->span;
+    if (random_has(d->g, "a.bytes"))
+        span = d->how[number].k;
     int fits = span % 128 == 0 ? 3 : span % 64 == 0 ? 2 : 1;
-    if (*d->swizzled && random_aside(d->g, "swizzle", number, 4) == 0)
+    if (*d->swizzled && span % 32 == 0 && random_aside(d->g, "swizzle", number, 4) == 0)
         random_write(d->g, "%s, swizzle = \"%s\" },\n", d->swizzled,
                      swizzle[random_aside(d->g, "swizzle of", number, fits)]);
 }
