@@ -137,8 +137,7 @@ static bool is_inside(const struct split *s, int op)
     return op > s->loop && op < s->was[s->loop].end;
 }
 
-/* The operand is a tile that the turn loads, or that one turned, or converted from bytes: where it ends there are zeros.
- */
+/* The operand is a tile that the turn loads, or that one turned, or converted from bytes: zeros where it ends. */
 static bool is_loaded(const struct split *s, const struct program_tile *operand)
 {
     const struct expr_node *n = &s->g->node[operand->node];

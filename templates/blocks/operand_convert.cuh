@@ -15,6 +15,8 @@
 //@ param dtype text
 //@ param span int
 //@ param place text
+//@ param half int
+//@ param less int
 //@ local t, signed, chunks, below = name, tensor.dtype == "int8", span // 16, 8 * span
 //@ local who, within = "warp", "lane / 4"
 //@ if block_rows == 64 then who, within = "warpgroup", "threadIdx.x % 128 / 32 * 16 + lane / 4" end
@@ -24,7 +26,17 @@ __device__ __forceinline__ u32 ${t}_convert(u32 pair)
 {
     const u32 bytes = __byte_perm(pair, 0, 0x4140);
     u32 r;
-//@ if dtype == "fp16" then
+//@ if half >= 0 then
+//@     local bf16, shift = dtype == "bf16", half == 1 and " >> 4" or ""
+//@     local ones = bf16 and "0x43004300" or "0x64006400" -- 128, 1024
+//@     local taken = ((bf16 and 0xc300 or 0xe400) + less) * 0x10001
+    const u32 bits = (bytes${shift} & 0x000f000f) | ${ones};
+//@     if bf16 then
+    asm("fma.rn.bf16x2 %0, %1, %2, %3;" : "=r"(r) : "r"(bits), "r"(0x3f803f80), "r"(${taken}u));
+//@     else
+    asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(bits), "r"(${taken}u));
+//@     end
+//@ elseif dtype == "fp16" then
 //@     local one, less = signed and "^ 0x64806480" or "| 0x64006400", signed and "0xe480e480" or "0xe400e400"
     asm("add.rn.f16x2 %0, %1, %2;" : "=r"(r) : "r"(bytes ${one}), "r"(${less})); // 1024 + b, less what is too much
 //@ elseif signed then

@@ -1,6 +1,7 @@
 //@ -- NAME_operand: rows of a tile in shared memory, into the registers that matrix instructions read as their operand
 //@ -- A: those of a warpgroup in blocks of 64 rows for wgmma, those of a warp in blocks of 16 for mma.sync.
-//@ -- dtype: what the registers hold; elements of another are converted on the way.
+//@ -- dtype: what the registers hold; elements of another are converted on the way: half 0 or 1
+//@ -- takes the low or the high four bits of a byte, and `less` from them.
 //@ -- Of 16 columns word 0 holds the pair at row lane / 4, word 1 that 8 rows below, words 2 and 3 those 8 columns on.
 //@ param name text
 //@ param tensor table
@@ -9,6 +10,8 @@
 //@ param words int
 //@ param block_rows int
 //@ param dtype text
+//@ param half int
+//@ param less int
 //@ local t, rows = name, 1
 //@ for d = 1, tensor.rank - 1 do rows = rows * tensor.tile[d] end
 //@ local span = tensor.box_bytes // rows
@@ -19,7 +22,8 @@
 //@ if block_rows == 64 then who, within = "warpgroup", "threadIdx.x % 128 / 32 * 16 + lane % 16" end
 //@ if tensor.dtype ~= dtype then
 //@ include "blocks/operand_convert.cuh" name = name, tensor = tensor, offset = offset, blocks = blocks,
-//@     words = words, block_rows = block_rows, dtype = dtype, span = span, place = place
+//@     words = words, block_rows = block_rows, dtype = dtype, span = span, place = place, half = half,
+//@     less = less
 //@ else
 
 __device__ __forceinline__ void ${t}_operand(u32 (&a)[${blocks}][${words}], u32 stage, u32 ${who})

@@ -8,7 +8,9 @@
 //@         loaded[step.call] = true
 //@ include "blocks/operand_load.cuh" name = step.call:sub(1, -9), tensor = plan.tensor[name],
 //@     offset = plan.shared[step.ring .. "." .. name].offset, blocks = plan.mma[1].blocks_m,
-//@     words = held.registers // plan.mma[1].blocks_m, block_rows = 64, dtype = held.dtype
+//@     words = held.registers // plan.mma[1].blocks_m, block_rows = 64, dtype = held.dtype,
+//@     half = has(plan, "half") and plan.half[step.place] or -1,
+//@     less = has(plan, "less") and plan.less[step.place] or 0
 
 //@     end
 //@ end

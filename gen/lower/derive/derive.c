@@ -132,7 +132,8 @@ static int find_dots(struct derive *d)
         for (int o = 0; o < 2; o++) {
             dot->load[o] = work_view(&d->work, &op->arg[o], &dot->transposed[o]);
             if (o == 0 && dot->load[o] < 0)
-                dot->converted = (dot->load[o] = work_converted(&d->work, &op->arg[o], &dot->transposed[o])) >= 0;
+                dot->converted = (dot->load[o] = work_converted(&d->work, &op->arg[o], &dot->transposed[o],
+                                                                &dot->conversion)) >= 0;
             struct work_op *load = dot->load[o] >= 0 ? &d->work.op[dot->load[o]] : NULL;
             if (load && load->end >= 0 && (o == 0) == dot->transposed[o])
                 load->summed = true;

@@ -75,6 +75,7 @@ struct derive_dot {
     int operand;        /* plan_some: registers of A, where it is computed, resident or converted; 0: none */
     bool resident;      /* A is loaded outside of the dot's loop, and stays in registers */
     bool converted;     /* A becomes the dot's dtype in registers */
+    struct work_conversion conversion;
 };
 
 /* A stage that the consumers hold. */

@@ -263,21 +263,48 @@ int work_view(const struct work *w, const struct program_tile *operand, bool *tr
     return work_is_load(op) ? (int)n->integer : -1;
 }
 
-int work_converted(const struct work *w, const struct program_tile *operand, bool *transposed)
+/* Below the node: its operand, where the other is a whole number; else the node itself. */
+static int with_number(const struct expr_graph *g, int node, int64_t *number)
+{
+    const struct expr_node *n = &g->node[node];
+    return n->arg[0] >= 0 && n->arg[1] >= 0 && expr_is_int(g, n->arg[1], number) ? n->arg[0] : node;
+}
+
+/* The node below what takes half of a byte. */
+static int below_half(const struct expr_graph *g, int node, struct work_conversion *how)
+{
+    int64_t less = 0, half = 0;
+    enum expr_op op = g->node[node].op;
+    int below = op == EXPR_SUB || op == EXPR_ADD ? with_number(g, node, &less) : node;
+    less = g->node[node].op == EXPR_ADD ? -less : less;
+    int inner = g->node[below].op == EXPR_MOD || g->node[below].op == EXPR_FLOORDIV
+                    ? with_number(g, below, &half)
+                    : below;
+    if (inner == below || half != 16 || less < 0 || less > 15)
+        return node;
+    *how = (struct work_conversion){g->node[below].op == EXPR_MOD ? WORK_LOW : WORK_HIGH, (int)less};
+    return inner;
+}
+
+int work_converted(const struct work *w, const struct program_tile *operand, bool *transposed,
+                   struct work_conversion *how)
 {
     const struct program *p = w->program;
     enum tw_dtype to = TW_DTYPE_COUNT;
     *transposed = false;
-    for (const struct expr_node *n = &p->graph->node[operand->node];;) {
+    *how = (struct work_conversion){WORK_BYTE, 0};
+    for (int node = operand->node;;) {
+        const struct expr_node *n = &p->graph->node[node];
         const struct program_op *op = n->op == EXPR_TILE ? &p->op[n->integer] : NULL;
         if (n->op == EXPR_CAST && to == TW_DTYPE_COUNT) {
             to = n->dtype;
-            n = &p->graph->node[n->arg[0]];
+            node = below_half(p->graph, n->arg[0], how);
         } else if (op && op->kind == PROGRAM_TRANSPOSE) {
             *transposed = !*transposed;
-            n = &p->graph->node[op->arg[0].node];
+            node = op->arg[0].node;
         } else {
-            bool from = op && work_is_load(op) && (op->tile.dtype == TW_INT8 || op->tile.dtype == TW_UINT8);
+            bool from = op && work_is_load(op) &&
+                        (op->tile.dtype == TW_UINT8 || (op->tile.dtype == TW_INT8 && how->bits == WORK_BYTE));
             return from && (to == TW_BF16 || to == TW_FP16) ? (int)n->integer : -1;
         }
     }
@@ -326,12 +353,13 @@ static int gather(struct work *w, const struct program_op *op, struct work_op *k
 static int dot(struct work *w, const struct program_op *op, struct work_op *k, int *status)
 {
     bool transposed;
+    struct work_conversion how;
     for (int i = 0; i < 3 && !*status; i++) {
         const struct program_tile *t = &op->arg[i];
         if (t->node < 0 || (i < 2 && work_view(w, t, &transposed) >= 0) ||
-            (i == 0 && work_converted(w, t, &transposed) >= 0))
+            (i == 0 && work_converted(w, t, &transposed, &how) >= 0))
             continue;
-        if (i == 1 && work_converted(w, t, &transposed) >= 0)
+        if (i == 1 && work_converted(w, t, &transposed, &how) >= 0)
             return program_refuse(w->l, op->loc, "PROGRAM-LOWER",
                                   "the second operand of this dot is converted, which threads do in registers, and %s "
                                   "reads it from shared memory; write what is converted as the first operand%s",

@@ -44,8 +44,16 @@ void work_close(struct work *w);
 /* Bits of work_scope. A tile of one row does not depend on the row; without memory it is said to depend on all. */
 int work_scope(struct work *w, int node);
 
-/* The LOAD of bytes that an operand of a DOT is a cast to 16 bits of, transposed or not; -1. */
-int work_converted(const struct work *w, const struct program_tile *operand, bool *transposed);
+/* What of a byte becomes an operand's element: all of it, or x % 16 - less, or x // 16 - less. */
+enum work_bits { WORK_BYTE, WORK_LOW, WORK_HIGH };
+struct work_conversion {
+    enum work_bits bits;
+    int less; /* 0 to 15 */
+};
+
+/* The LOAD of bytes that an operand of a DOT is converted from, to 16 bits, transposed or not; -1. */
+int work_converted(const struct work *w, const struct program_tile *operand, bool *transposed,
+                   struct work_conversion *how);
 
 bool work_is_load(const struct program_op *op);  /* LOAD or GATHER */
 bool work_is_store(const struct program_op *op); /* STORE or STORE_ADD */

@@ -238,7 +238,12 @@ int pipeline_operand_place(struct pipeline *x, int op, const char *name)
                                                              .cols = tile->columns,
                                                              .registers = operand_words(x, tile),
                                                              .shared = -1});
-    return k->operand ? 0 : 3;
+    if (!k->operand || !k->converted || k->conversion.bits == WORK_BYTE)
+        return k->operand ? 0 : 3;
+    return family_add_value(x->plan, plan_text(x->plan, "half.%s_operand", name), k->conversion.bits == WORK_HIGH) ||
+                   family_add_value(x->plan, plan_text(x->plan, "less.%s_operand", name), k->conversion.less)
+               ? 3
+               : 0;
 }
 
 int pipeline_registers_taken(const struct pipeline *x)

@@ -190,6 +190,12 @@ int pipeline_check_converted(const struct pipeline *x, int op)
     const struct program_op *load = &x->program->op[k->load[0]];
     const struct spec_tensor *t = &x->l->kernel->tensor[load->tensor];
     char text[300];
+    /* Bytes outside of the tensor come as 0. */
+    if (k->conversion.less && (x->program->op[op].arg[0].valid_column >= 0 || load->kind == PROGRAM_GATHER))
+        return program_refuse(x->l, load->loc, "PROGRAM-LOWER",
+                              "columns of this tile of %s may lie outside of it, where bytes are 0 and what is made of "
+                              "them is not; write the bytes of a turn as its last dim, and load all of them",
+                              t->name);
     if (!k->transposed[0])
         return 0;
     snprintf(text, sizeof text,

@@ -7,9 +7,13 @@
 
 /* ---- one product ------------------------------------------------------------------------------------------------- */
 
-static void operand(struct random_spec *g, const char *tensor, const char *rows, const char *columns, bool turned)
+/* to: of which dtype it becomes; NULL: as it is. */
+static void operand(struct random_spec *g, const char *to, const char *tensor, const char *rows, const char *columns,
+                    bool turned)
 {
-    if (turned)
+    if (to)
+        random_write(g, "cast(load(t.%s, %s, %s), \"%s\")", tensor, rows, columns, to);
+    else if (turned)
         random_write(g, "load(t.%s, %s, %s):t()", tensor, columns, rows);
     else
         random_write(g, "load(t.%s, %s, %s)", tensor, rows, columns);
@@ -112,12 +116,9 @@ static void product(struct dots *d)
     static const char *const behind[] = {", sum)", ", sum)", ", sum)", ", sum)", ") * 0.5", ")"};
     const int carried = random_aside(g, "carried", 0, 6);
     random_write(g, "%s", before[carried]);
-    random_write(g, "%s", bytes ? "cast(" : "");
-    operand(g, "A", "m", "along", at);
-    if (bytes)
-        random_write(g, ", \"%s\")", d->dtype);
+    operand(g, bytes ? d->dtype : NULL, "A", "m", "along", at);
     random_write(g, ", ");
-    operand(g, "B", "along", "n", !bt);
+    operand(g, NULL, "B", "along", "n", !bt);
     random_write(g, "%s\n    end\n", behind[carried]);
     const char *first = from ? "load(t.C, m, n) * 0.5" : "zeros()";
     if (nested)
@@ -130,7 +131,7 @@ static void product(struct dots *d)
     if (second) {
         random_write(g, "    sum = loop(\"k2\", range(0, K, tile.k), { sum }, function(k, sum)\n"
                         "      local along = span(k, tile.k)\n      return dot(load(t.E, m, along), ");
-        operand(g, "B", "along", "n", !bt);
+        operand(g, NULL, "B", "along", "n", !bt);
         random_write(g, ", sum)\n    end)\n");
     }
     g->index = "n";
