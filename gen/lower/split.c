@@ -141,8 +141,13 @@ static bool is_inside(const struct split *s, int op)
 static bool is_loaded(const struct split *s, const struct program_tile *operand)
 {
     const struct expr_node *n = &s->g->node[operand->node];
-    bool cast = n->op == EXPR_CAST;
-    int op = leaf_of(s, cast ? n->arg[0] : operand->node);
+    const bool cast = n->op == EXPR_CAST;
+    int node = cast ? n->arg[0] : operand->node;
+    int64_t half = 0;
+    n = &s->g->node[node];
+    if (cast && (n->op == EXPR_MOD || n->op == EXPR_FLOORDIV) && expr_is_int(s->g, n->arg[1], &half) && half == 16)
+        node = n->arg[0];
+    int op = leaf_of(s, node);
     if (op >= 0 && s->was[op].kind == PROGRAM_TRANSPOSE)
         op = leaf_of(s, s->was[op].arg[0].node);
     if (op >= 0 && cast && s->was[op].tile.dtype != TW_INT8 && s->was[op].tile.dtype != TW_UINT8)

@@ -7,12 +7,12 @@
 
 /* ---- one product ------------------------------------------------------------------------------------------------- */
 
-/* to: of which dtype it becomes; NULL: as it is. */
+/* to: what becomes of it, as the end of a cast; NULL: it is as it is loaded. */
 static void operand(struct random_spec *g, const char *to, const char *tensor, const char *rows, const char *columns,
                     bool turned)
 {
     if (to)
-        random_write(g, "cast(load(t.%s, %s, %s), \"%s\")", tensor, rows, columns, to);
+        random_write(g, "cast(load(t.%s, %s, %s)%s", tensor, rows, columns, to);
     else if (turned)
         random_write(g, "load(t.%s, %s, %s):t()", tensor, columns, rows);
     else
@@ -55,13 +55,18 @@ static void write_sizes(struct dots *d, bool multiple, bool turned)
     }
 }
 
-/* What the first operand is converted from; NULL: it is loaded as it is multiplied. Drawn aside. */
-static const char *bytes_of(struct random_spec *g)
+/* What the first operand is converted from; NULL: it is loaded as it is multiplied. Drawn aside. Of uint8 all of it, or
+ * half of its bits, from which nothing is taken: a tile's bytes may lie outside. cast: what becomes of it. */
+static const char *bytes_of(struct dots *d, char cast[40])
 {
+    static const char *const bits[] = {"", " % 16", " // 16"};
+    struct random_spec *g = d->g;
     if (!random_wants(g, "a.bytes") && (!random_allowed(g, "a.bytes") || !random_rare(g, "bytes", 6)))
         return NULL;
     random_feature(g, "a.bytes");
-    return random_aside(g, "sign", 0, 2) ? "int8" : "uint8";
+    const bool sign = random_aside(g, "sign", 0, 2) != 0;
+    snprintf(cast, 40, "%s, \"%s\")", sign ? "" : bits[random_aside(g, "bits", 0, 3)], d->dtype);
+    return sign ? "int8" : "uint8";
 }
 
 /* One product, or two loops behind each other, or a loop in a loop, and what follows. */
@@ -73,7 +78,8 @@ static void product(struct dots *d)
     bool nested = random_option(g, "loop.nested", 20), second = random_option(g, "loops", 20);
     bool swizzle = random_option(g, "swizzle", 20), two = random_option(g, "outputs", 25);
     bool from = random_option(g, "first.tile", 25);
-    const char *bytes = at ? NULL : bytes_of(g);
+    char cast[40];
+    const char *bytes = at ? NULL : bytes_of(d, cast);
     struct beside b = random_dots_beside(d);
     bool c = b.tile || from, three = two && random_rare(g, "three outputs", 3);
     random_dots_how(d, 0);
@@ -116,7 +122,7 @@ static void product(struct dots *d)
     static const char *const behind[] = {", sum)", ", sum)", ", sum)", ", sum)", ") * 0.5", ")"};
     const int carried = random_aside(g, "carried", 0, 6);
     random_write(g, "%s", before[carried]);
-    operand(g, bytes ? d->dtype : NULL, "A", "m", "along", at);
+    operand(g, bytes ? cast : NULL, "A", "m", "along", at);
     random_write(g, ", ");
     operand(g, NULL, "B", "along", "n", !bt);
     random_write(g, "%s\n    end\n", behind[carried]);
