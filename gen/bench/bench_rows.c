@@ -210,15 +210,16 @@ static json_object *row_object(const struct bench *b, const struct bench_result 
     return o;
 }
 
-int bench_write_json(const struct bench *b, FILE *out)
+int bench_write_json(struct bench *b, FILE *out)
 {
-    struct timespec now;
-    char run[64];
-    clock_gettime(CLOCK_REALTIME, &now);
-    snprintf(run, sizeof run, "%" PRIx64 "-%ld", (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u,
-             (long)getpid());
+    if (!*b->run) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        const uint64_t microseconds = (uint64_t)now.tv_sec * 1000000u + (uint64_t)now.tv_nsec / 1000u;
+        snprintf(b->run, sizeof b->run, "%" PRIx64 "-%ld", microseconds, (long)getpid());
+    }
     for (int i = 0; i < b->rows; i++) {
-        json_object *o = row_object(b, &b->row[i], run);
+        json_object *o = row_object(b, &b->row[i], b->run);
         const char *text = o ? json_object_to_json_string_ext(o, JSON_C_TO_STRING_SPACED) : NULL;
         if (text)
             fprintf(out, "%s%s", i ? ",\n " : "[", text);

@@ -106,6 +106,7 @@ struct bench {
     int groups;
     struct bench_result *row;
     int rows;
+    char run[64]; /* names this process in its rows; empty until they are first written */
     int failed; /* kernels that gave a wrong result, over sizes */
 };
 
@@ -154,6 +155,6 @@ void bench_print_group(const struct bench *b, int first);
 void bench_print_end(const struct bench *b);
 
 /* The rows as JSON (common/json_fields.def). */
-int bench_write_json(const struct bench *b, FILE *out);
+int bench_write_json(struct bench *b, FILE *out);
 
 #endif
