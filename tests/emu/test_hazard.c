@@ -446,6 +446,37 @@ static void test_mbarrier_init(void **state)
         }
 }
 
+static void test_relaxed_meeting(void **state)
+{
+    (void)state;
+    const uint64_t b = SHARED(0, 0x100);
+    for (int fence = 0; fence < 3; fence++) /* a relaxed arrival brings what the fence of initialisations released */
+        for (uint32_t user = 0; user < 2; user++) {
+            begin(2, 1);
+            emu_hazard_mbarrier_init(warp_of(0, 0), 1, b, 1);
+            if (fence)
+                emu_hazard_fence(warp_of(0, 0), 1, fence == 1 ? EMU_FENCE_MBARRIER_INIT : EMU_FENCE_PROXY_ASYNC);
+            cluster_meets(1);
+            emu_hazard_mbarrier_arrive(warp_of(user, 0), 1, b, 0, user == 1, 2);
+            if (fence == 1 || user == 0)
+                CLEAN();
+            else
+                END("BARRIER-INIT");
+        }
+    begin(2, 1); /* and not what stands behind the fence */
+    emu_hazard_fence(warp_of(0, 0), 1, EMU_FENCE_MBARRIER_INIT);
+    emu_hazard_mbarrier_init(warp_of(0, 0), 1, b, 1);
+    cluster_meets(1);
+    emu_hazard_mbarrier_arrive(warp_of(1, 0), 1, b, 0, 1, 2);
+    END("BARRIER-INIT");
+    begin(2, 2); /* nor to who did not wait */
+    emu_hazard_mbarrier_init(warp_of(0, 0), 1, b, 1);
+    emu_hazard_fence(warp_of(0, 0), 1, EMU_FENCE_MBARRIER_INIT);
+    cluster_meets(1);
+    emu_hazard_mbarrier_arrive(warp_of(1, 1), 1, b, 0, 1, 2);
+    END("BARRIER-INIT");
+}
+
 static void test_phase(void **state)
 {
     (void)state;
@@ -664,7 +695,7 @@ int main(void)
         cmocka_unit_test(test_flags),           cmocka_unit_test(test_last_block),
         cmocka_unit_test(test_atomics),         cmocka_unit_test(test_named_barriers),
         cmocka_unit_test(test_cluster_barrier), cmocka_unit_test(test_mbarrier_init),
-        cmocka_unit_test(test_phase),           cmocka_unit_test(test_tables),
+        cmocka_unit_test(test_relaxed_meeting), cmocka_unit_test(test_phase),           cmocka_unit_test(test_tables),
         cmocka_unit_test(test_reports),         cmocka_unit_test(test_no_memory),
         cmocka_unit_test(test_speed),
     };

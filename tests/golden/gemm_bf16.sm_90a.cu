@@ -75,7 +75,7 @@ __device__ __forceinline__ void barrier_init_fence()
 
 __device__ __forceinline__ void cluster_meet()
 {
-    asm volatile("barrier.cluster.arrive.release.aligned;" ::: "memory");
+    asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
     asm volatile("barrier.cluster.wait.acquire.aligned;" ::: "memory");
 }
 

@@ -101,10 +101,19 @@ uint32_t emu_hazard_bar_warps(const struct emu_hazard_cluster *cluster, uint32_t
 
 /* ---- barrier.cluster --------------------------------------------------------------------------------------------- */
 
+/* fence.mbarrier_init releases initialisations alone, through a relaxed arrival too, to who waits (PTX ISA, membar). */
 void emu_hazard_cluster_arrive(struct emu_hazard_warp *warp, uint32_t lanes, int relaxed)
 {
     struct hz_warp *w = hz_warp_of(warp);
-    if (w->cluster->h->status || relaxed)
+    if (w->cluster->h->status)
+        return;
+    if (w->inits_fenced) {
+        struct hz_clock *inits = &w->cluster->meet_inits[w->cluster_phase & 1];
+        if (hz_grow(w->cluster->h, &inits->at, &inits->count, w->component + 1, sizeof *inits->at))
+            return;
+        inits->at[w->component] = w->inits_fenced;
+    }
+    if (relaxed)
         return;
     hz_clock_join(w->cluster->h, &w->cluster->meet[w->cluster_phase & 1], &w->clock);
     hz_known_join(w->cluster->h, &w->cluster->meet_known, &w->known);
@@ -117,6 +126,7 @@ void emu_hazard_cluster_wait(struct emu_hazard_warp *warp, uint32_t lanes)
     if (w->cluster->h->status)
         return;
     hz_clock_join(w->cluster->h, &w->clock, &w->cluster->meet[w->cluster_phase & 1]);
+    hz_clock_join(w->cluster->h, &w->inits, &w->cluster->meet_inits[w->cluster_phase & 1]);
     hz_know_own(w, hz_clock_at(&w->cluster->meet[w->cluster_phase & 1], w->component));
     hz_known_join(w->cluster->h, &w->known, &w->cluster->meet_known);
     hz_all_know(w);
@@ -260,6 +270,8 @@ void hz_barriers_free(struct emu_hazard_cluster *c)
         }
     hz_clock_free(h, &c->meet[0]);
     hz_clock_free(h, &c->meet[1]);
+    hz_clock_free(h, &c->meet_inits[0]);
+    hz_clock_free(h, &c->meet_inits[1]);
     hz_known_clear(h, &c->meet_known);
 }
 
@@ -358,7 +370,8 @@ struct hz_mbarrier *hz_mbarrier_use(struct hz_warp *w, uint32_t lanes, uint64_t 
     f.other_block = c->first + by->rank;
     f.other_warp = by->index;
     int remote = by->rank != w->rank || m->rank != w->rank;
-    uint32_t known = w->clock.at[m->init_warp];
+    uint32_t known = w->clock.at[m->init_warp], brought = hz_clock_at(&w->inits, m->init_warp);
+    known = known > brought ? known : brought;
     if (known < m->init_epoch)
         hz_report(h, &f, "the barrier is used, and nothing orders its initialisation before that");
     else if ((async || remote) &&

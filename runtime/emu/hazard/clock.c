@@ -263,6 +263,7 @@ void emu_hazard_fence(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_haz
         break;
     case EMU_FENCE_MBARRIER_INIT:
         kinds = HZ_FENCE_INIT;
+        w->inits_fenced = w->clock.at[w->component];
         break;
     }
     w->fences[w->fence_count++ % HZ_FENCES] =

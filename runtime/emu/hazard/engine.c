@@ -117,6 +117,7 @@ static void warp_free(struct emu_hazard *h, struct hz_warp *w)
 {
     hz_clock_free(h, &w->clock);
     hz_clock_free(h, &w->behind);
+    hz_clock_free(h, &w->inits);
     hz_known_clear(h, &w->known);
     hz_known_clear(h, &w->fenced_known);
     for (int i = 0; i < HZ_SCOPES; i++) {

@@ -62,6 +62,8 @@ struct hz_warp {
     uint32_t wgmma_fences;
     uint32_t cluster_phase, cluster_waited; /* barrier.cluster: phases passed; lanes that have passed this one */
     uint32_t register_moves, moved_at[2];   /* setmaxnreg: how many; epochs of the last two, by number */
+    struct hz_clock inits; /* initialisations that barrier.cluster has brought: epochs of their fences, by component */
+    uint32_t inits_fenced; /* epoch of the last fence.mbarrier_init; 0: none */
     uint32_t began;                         /* blocks of the cluster of which it is known that they have begun */
     const struct hz_mbarrier *waited;       /* on which its last wait returned true */
     uint32_t waited_passed;                 /* phases then */
@@ -130,6 +132,7 @@ struct emu_hazard_cluster {
     int met;                 /* at barrier.cluster, once or more: all blocks have begun */
     struct hz_clock meet[2]; /* barrier.cluster: arrivals of even and odd phases */
     struct hz_known meet_known;
+    struct hz_clock meet_inits[2]; /* initialisations that arrivals bring, relaxed ones too */
     struct hz_operation *operations;
     uint32_t operation_count, operation_room, operation_free; /* free: number + 1 */
     uint32_t collect_at;
