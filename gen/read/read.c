@@ -289,8 +289,8 @@ static int add_dim(struct reader *r, const char *name, size_t length, int64_t mu
     for (int i = 0; i < spec->dim_count; i++)
         if (strlen(spec->dim[i].name) == length && memcmp(spec->dim[i].name, name, length) == 0) {
             if (spec->dim[i].multiple != multiple)
-                luaL_error(r->L, "dim %s is declared twice, with different divisors %lld and %lld", spec->dim[i].name,
-                           (long long)spec->dim[i].multiple, (long long)multiple);
+                luaL_error(r->L, "dim %s is declared twice, with divisor %I and with %I; write one of them",
+                           spec->dim[i].name, (LUAI_UACINT)spec->dim[i].multiple, (LUAI_UACINT)multiple);
             return i;
         }
     struct spec_dim *grown = arena_grow(r->arena, spec->dim, spec->dim_count, sizeof *grown);
