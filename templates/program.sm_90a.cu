@@ -71,10 +71,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
     const u64 profile_began = profile_clock();
 //@ end
     const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
-    if (threadIdx.x == 0) {
-//@ for _, m in ipairs(plan.map) do
-        tma_prefetch(&args.${m.name});
-//@ end
+    if (threadIdx.x == 32) { // the first warp finds the block's first item meanwhile
 //@ for _, r in ipairs(ring) do
 //@     if r.filler ~= "threads" and #r.tensor > 0 then
         ${r.name}_init();
@@ -87,7 +84,24 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         ${parts.name}_init();
 //@ end
         barrier_init_fence();
+//@ for _, m in ipairs(plan.map) do
+        tma_prefetch(&args.${m.name});
+//@ end
     }
+//@ local starts, firsts, held, next_item = {}, {}, {}, ""
+//@ for i, a in ipairs(item) do
+//@     starts[i], firsts[i], held[i] = "at_" .. a.axis, "at_" .. a.axis .. " = 0", '"+r"(at_' .. a.axis .. ")"
+//@     next_item = next_item .. ", at_" .. a.axis
+//@ end
+//@ local start_list, first_list, held_list = csv(starts), csv(firsts), csv(held)
+//@ -- What other kernels of the stream wrote, as items' number may be, is read once they have ended.
+//@ local early = not has(plan, "item_ring") and not (plan.launch.programmatic and next(read) ~= nil)
+//@ if early then
+    item_order items = items_begin(args);
+    int ${first_list};
+    bool more = items_next(args, items${next_item});
+    asm volatile("" : ${held_list}); // found now, beside what the barriers wait for
+//@ end
 //@ if clustered then
     cluster_meet();
 //@ else
@@ -97,13 +111,13 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
     dependency_wait();
 //@ end
 
-//@ if not has(plan, "item_ring") then
-    item_order items = items_begin(args);
-//@ end
-//@ local starts, next_item = {}, ""
-//@ for i, a in ipairs(item) do starts[i], next_item = "at_" .. a.axis, next_item .. ", at_" .. a.axis end
-//@ local start_list = csv(starts)
+//@ if has(plan, "item_ring") then
     int ${start_list};
+//@ elseif not early then
+    item_order items = items_begin(args);
+    int ${first_list};
+    bool more = items_next(args, items${next_item});
+//@ end
     if (warpgroup == 0) {
         producer_registers();
 //@ if gathers and not by_row then

@@ -788,8 +788,9 @@ u32 whose = 0; // the consumer whose item comes next
 //@             local first_item = model.item[1].axis
 while (at_${first_item} >= 0) {
 //@         elseif foretells > 0 then
-bool more = items_next(args, items${next_item});
 while (more) {
+//@         elseif not warps then
+for (; more; more = items_next(args, items${next_item})) {
 //@         else
 while (items_next(args, items${next_item})) {
 //@         end

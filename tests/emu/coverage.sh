@@ -41,7 +41,7 @@ run 0 "three steps of four stages" $gemm $short
 notes '^tilewright run: note: gemm_bf16 sm_90a: .*ring ab unwrapped (3 of 4 stages filled)' "a ring that does not wrap"
 notes 'gemm_bf16__unaligned sm_90a: .*ring ab unwrapped' "of every entry point"
 notes '; write a run size with K >= 449 ' "the size that would do"
-notes "while (items_next(args, items, at_m, at_n)) {' without a second round" "a persistent loop with one tile a block"
+notes "for (; more; more = items_next(args, items, at_m, at_n)) {' without a second round" "a persistent loop with one tile a block"
 run 1 "a missing wait for wgmma is verified at these sizes" $gemm $short --break no_wgmma_wait_1
 notes 'ring ab unwrapped' "and they are said to leave the ring unwrapped"
 grep -q '^verified gemm_bf16 sm_90a' "$work/out" && grep -q '^NOT FOUND' "$work/out"

@@ -340,16 +340,18 @@ __device__ __forceinline__ u16 to_bf16(float x)
 extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const __grid_constant__ arguments args)
 {
     const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
-    if (threadIdx.x == 0) {
-        tma_prefetch(&args.A_map);
-        tma_prefetch(&args.B_map);
+    if (threadIdx.x == 32) { // the first warp finds the block's first item meanwhile
         ab_init();
         barrier_init_fence();
+        tma_prefetch(&args.A_map);
+        tma_prefetch(&args.B_map);
     }
+    item_order items = items_begin(args);
+    int at_m = 0, at_n = 0;
+    bool more = items_next(args, items, at_m, at_n);
+    asm volatile("" : "+r"(at_m), "+r"(at_n)); // found now, beside what the barriers wait for
     cluster_meet();
 
-    item_order items = items_begin(args);
-    int at_m, at_n;
     if (warpgroup == 0) {
         producer_registers();
         if (threadIdx.x == 0) {
@@ -357,7 +359,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const 
             const int t2_0 = args.K + 63;
             const int t2_1 = t2_0 / 64;
             const int k_turns = (int)t2_1;
-            while (items_next(args, items, at_m, at_n)) {
+            for (; more; more = items_next(args, items, at_m, at_n)) {
                 [[maybe_unused]] int at_k = 0;
                 int at_k_turn = 0;
                 #pragma unroll 1
@@ -391,7 +393,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const 
         const int t3_0 = args.K + 63;
         const int t3_1 = t3_0 / 64;
         const int k_turns = (int)t3_1;
-        bool more = items_next(args, items, at_m, at_n);
         while (more) {
             [[maybe_unused]] int at_k = 0;
             int at_k_turn = 0;

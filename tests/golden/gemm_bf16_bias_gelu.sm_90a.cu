@@ -477,17 +477,19 @@ __device__ __forceinline__ void D_store(const arguments &args, u32 consumer, u32
 extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const __grid_constant__ arguments args)
 {
     const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
-    if (threadIdx.x == 0) {
+    if (threadIdx.x == 32) { // the first warp finds the block's first item meanwhile
+        ab_init();
+        barrier_init_fence();
         tma_prefetch(&args.A_map);
         tma_prefetch(&args.B_map);
         tma_prefetch(&args.D_map);
-        ab_init();
-        barrier_init_fence();
     }
+    item_order items = items_begin(args);
+    int at_m = 0, at_n = 0;
+    bool more = items_next(args, items, at_m, at_n);
+    asm volatile("" : "+r"(at_m), "+r"(at_n)); // found now, beside what the barriers wait for
     cluster_meet();
 
-    item_order items = items_begin(args);
-    int at_m, at_n;
     if (warpgroup == 0) {
         producer_registers();
         if (threadIdx.x == 0) {
@@ -495,7 +497,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
             const int t2_0 = args.K + 63;
             const int t2_1 = t2_0 / 64;
             const int k_turns = (int)t2_1;
-            while (items_next(args, items, at_m, at_n)) {
+            for (; more; more = items_next(args, items, at_m, at_n)) {
                 [[maybe_unused]] int at_k = 0;
                 int at_k_turn = 0;
                 #pragma unroll 1
@@ -533,7 +535,6 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16_bias_gelu(const _
         const int t3_0 = args.K + 63;
         const int t3_1 = t3_0 / 64;
         const int k_turns = (int)t3_1;
-        bool more = items_next(args, items, at_m, at_n);
         while (more) {
             [[maybe_unused]] int at_k = 0;
             int at_k_turn = 0;
