@@ -96,6 +96,16 @@ __device__ __forceinline__ float ew_log2(float x)
     return r;
 }
 //@ end
+//@ if need.TANH_APPROX or need.GELU_TANH_APPROX then
+
+// One instruction, within 2^-11 of the result.
+__device__ __forceinline__ float ew_tanh_instruction(float x)
+{
+    float r;
+    asm("tanh.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
+}
+//@ end
 //@ for _, f in ipairs(functions()) do
 
 //@     if f.doc ~= "" then

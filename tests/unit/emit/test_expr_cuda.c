@@ -181,8 +181,9 @@ static int everything(struct expr_graph *g, int *root)
 {
     int count = 0, acc = add_leaf(g, EXPR_ACC, EXPR_REAL, 0), n = add_leaf(g, EXPR_INDEX, EXPR_INT, 1);
     int m = add_leaf(g, EXPR_INDEX, EXPR_INT, 0);
-    static const enum expr_op unary[] = {EXPR_NEG,  EXPR_ABS,     EXPR_EXP,  EXPR_LOG,  EXPR_SQRT, EXPR_RSQRT,
-                                         EXPR_TANH, EXPR_SIGMOID, EXPR_RELU, EXPR_SILU, EXPR_GELU, EXPR_GELU_TANH};
+    static const enum expr_op unary[] = {
+        EXPR_NEG,     EXPR_ABS,  EXPR_EXP,  EXPR_LOG,  EXPR_SQRT,      EXPR_RSQRT,       EXPR_TANH,
+        EXPR_SIGMOID, EXPR_RELU, EXPR_SILU, EXPR_GELU, EXPR_GELU_TANH, EXPR_TANH_APPROX, EXPR_GELU_TANH_APPROX};
     for (size_t i = 0; i < sizeof unary / sizeof *unary; i++)
         root[count++] = add(g, unary[i], EXPR_REAL, acc, -1, -1);
     static const enum expr_op binary[] = {EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_DIV, EXPR_MIN, EXPR_MAX};

@@ -17,9 +17,10 @@ static struct value join(struct sample *s, struct value a, struct value b, int n
 
 static void random_elementwise(struct sample *s)
 {
-    static const enum expr_op unary[] = {EXPR_NEG,  EXPR_ABS,       EXPR_RELU, EXPR_EXP,     EXPR_EXP2,
-                                         EXPR_SQRT, EXPR_RSQRT,     EXPR_TANH, EXPR_SIGMOID, EXPR_SILU,
-                                         EXPR_GELU, EXPR_GELU_TANH, EXPR_LOG,  EXPR_LOG2};
+    static const enum expr_op unary[] = {EXPR_NEG,     EXPR_ABS,  EXPR_RELU,        EXPR_EXP,
+                                         EXPR_EXP2,    EXPR_SQRT, EXPR_RSQRT,       EXPR_TANH,
+                                         EXPR_SIGMOID, EXPR_SILU, EXPR_GELU,        EXPR_GELU_TANH,
+                                         EXPR_LOG,     EXPR_LOG2, EXPR_TANH_APPROX, EXPR_GELU_TANH_APPROX};
     static const enum expr_op binary[] = {EXPR_ADD,       EXPR_SUB, EXPR_MUL, EXPR_DIV, EXPR_MIN,      EXPR_MAX,
                                           EXPR_EXP2_DIFF, EXPR_ADD, EXPR_SUB, EXPR_MUL, EXPR_FLOORDIV, EXPR_MOD};
     static const enum expr_op compare[] = {EXPR_LT, EXPR_LE, EXPR_GT, EXPR_GE, EXPR_EQ, EXPR_NE};

@@ -67,6 +67,10 @@ static float naive_function(enum expr_op op, float x)
         return 0.5f * x * (1.0f + erff(x * 0.707106781f));
     case EXPR_GELU_TANH:
         return x * (1.0f / (1.0f + expf(-(1.59576912f * (x + 0.044715f * x * x * x)))));
+    case EXPR_TANH_APPROX:
+        return tanhf(x) * (1 + 0x1p-12f);
+    case EXPR_GELU_TANH_APPROX:
+        return 0.5f * x + 0.5f * x * (tanhf(0.797884561f * (x + 0.044715f * x * x * x)) * (1 - 0x1p-12f));
     default:
         fail_msg("no function %d", (int)op);
         return 0;

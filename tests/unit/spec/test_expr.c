@@ -353,6 +353,7 @@ static void test_eval(void **state)
     assert_true(expr_eval(&g, expr_unary(&g, EXPR_RELU, acc), &env) == 0);
     assert_true(fabs(expr_eval(&g, expr_unary(&g, EXPR_GELU, acc), &env) + 0.1002108) < 1e-6);
     assert_true(fabs(expr_eval(&g, expr_unary(&g, EXPR_GELU_TANH, acc), &env) + 0.1004283) < 1e-6);
+    assert_true(fabs(expr_eval(&g, expr_unary(&g, EXPR_GELU_TANH_APPROX, acc), &env) + 0.1004283) < 1e-6);
     assert_true(fabs(expr_eval(&g, expr_unary(&g, EXPR_SILU, acc), &env) + 0.2736390) < 1e-6);
     int chain = acc; /* deeper than any stack */
     for (int i = 0; i < 30000; i++)

@@ -1,0 +1,32 @@
+-- What arithmetic behind the product costs, beside the plain kernel: `tilewright bench tests/bench/gemm_epilogues.lua`.
+local M, N, K = dims "M N K"
+local plain = kernel "plain" {
+  family   = "gemm",
+  A        = tensor { M, K, dtype = "bf16" },
+  B        = tensor { N, K, dtype = "bf16" },
+  D        = tensor { M, N, dtype = "bf16" },
+  tile     = { m = 128, n = 256, k = 64 },
+  cluster  = { m = 2 },
+  pipeline = { stages = 4, store = "chunks" },
+  arch     = { sm_90a = {} },
+  run      = { { M = 264, N = 512, K = 136 } },
+  bench    = { { M = 4096, N = 4096, K = 4096 } },
+}
+local bias, R = tensor { N, axes = "n", dtype = "bf16" }, tensor { M, N, dtype = "bf16" }
+local value = {
+  bias             = function(acc, t) return acc + t.bias end,
+  tanh             = function(acc) return gelu_tanh(acc) end,
+  approx           = function(acc) return gelu_tanh_approx(acc) end,
+  bias_tanh        = function(acc, t) return gelu_tanh(acc + t.bias) end,
+  bias_approx      = function(acc, t) return gelu_tanh_approx(acc + t.bias) end,
+  residual         = function(acc, t) return acc + t.R end,
+  bias_tanh_R      = function(acc, t) return gelu_tanh(acc + t.bias) + t.R end,
+  bias_approx_R    = function(acc, t) return gelu_tanh_approx(acc + t.bias) + t.R end,
+}
+for name, epilogue in pairs(value) do
+  local fields = { like = plain, epilogue = epilogue }
+  if name:sub(1, 4) == "bias" then fields.bias = bias end
+  if name == "residual" or name:sub(-2) == "_R" then fields.R = R end
+  kernel("with_" .. name) (fields)
+end
+kernel "plain_whole" { like = plain, pipeline = { stages = 3, store = "whole" } }
