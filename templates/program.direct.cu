@@ -101,7 +101,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@ end
 
 //@ if profile() > 0 then
-    u32 stamps = profile_begin(profile_clock(), threadIdx.x / ${each}, threadIdx.x % ${each} == 0);
+    profile_stamps stamps = profile_begin(profile_clock(), threadIdx.x / ${each}, threadIdx.x % ${each} == 0);
 
 //@ end
 //@ local open = {}

@@ -160,7 +160,7 @@ ${entry}(const __grid_constant__ arguments args)
     u32 ${r.name}_fill = 0, ${r.name}_stage = ${last};
 //@ end
 //@ if profile() > 0 then
-    u32 stamps = profile_begin(profile_began, threadIdx.x / ${each}, threadIdx.x % ${each} == 0);
+    profile_stamps stamps = profile_begin(profile_began, threadIdx.x / ${each}, threadIdx.x % ${each} == 0);
 //@ end
     //@ include "blocks/steps.cuh" model = plan, role = block, next_item = next_item, blocks = blocks, one_of = false
 //@ if profile() > 0 then

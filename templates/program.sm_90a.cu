@@ -138,7 +138,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@     end
 //@ end
 //@ if profile() > 0 then
-            u32 stamps = profile_begin(profile_began, 0, threadIdx.x == 0);
+            profile_stamps stamps = profile_begin(profile_began, 0, threadIdx.x == 0);
 //@ end
             //@ include "blocks/steps.cuh" model = plan, role = plan.role.producer, next_item = next_item, blocks = 1,
                 //@     one_of = gathers
@@ -200,7 +200,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         u32 buffer = 0;
 //@ end
 //@ if profile() > 0 then
-        u32 stamps = profile_begin(profile_began, 1 + consumer, threadIdx.x % 128 == 0);
+        profile_stamps stamps = profile_begin(profile_began, 1 + consumer, threadIdx.x % 128 == 0);
 //@ end
         //@ include "blocks/steps.cuh" model = plan, role = plan.role.consumer, next_item = next_item, blocks = blocks,
         //@     one_of = false

@@ -4,8 +4,13 @@
 
 #include "driver.h"
 
-/* Words of an instance before its stamps, and the bits of a stamp that are its step. */
-enum { BEGAN_NS, BEGAN, ENDED_NS, ENDED, PLACE, BLOCK, HEADER, STEP_BITS = 12 };
+/* Stamps of an instance that are none, but of itself. */
+enum { BEGAN_NS, BEGAN, ENDED_NS, ENDED, PLACE, BLOCK, HEADER };
+
+/* A stamp as templates/blocks/profile.cuh writes it. */
+struct written {
+    uint64_t clock, step; /* in the header a number, and what is never written */
+};
 
 static int count_instances(const struct plan *plan)
 {
@@ -18,11 +23,7 @@ static int count_instances(const struct plan *plan)
 int profile_find(struct tw_device *device, void *module, const struct plan *plan, int room,
                  struct profile_memory *memory, struct tw_error *error)
 {
-    size_t wanted = (size_t)count_instances(plan) * PROFILE_BLOCKS * (size_t)room * sizeof(uint64_t);
-    for (int i = 0; i < plan->role_count; i++)
-        if (plan->role[i].step_count >= 1 << STEP_BITS)
-            return tw_fail(error, TW_ERROR_UNSUPPORTED, "%s: role %s has %d steps, and stamps tell %d apart",
-                           plan->entry, plan->role[i].name, plan->role[i].step_count, (1 << STEP_BITS) - 1);
+    size_t wanted = (size_t)count_instances(plan) * PROFILE_BLOCKS * (size_t)room * sizeof(struct written);
     int result = device->driver->module_global(&memory->address, &memory->bytes, module, "tilewright_profile");
     if (result == TW_CUDA_NOT_FOUND)
         return tw_fail(error, TW_ERROR_NOT_FOUND, "%s stamps nothing", plan->entry);
@@ -38,37 +39,32 @@ int profile_clear(struct tw_device *device, const struct profile_memory *memory,
     return tw_device_fill(device, memory->address, 0, memory->bytes, error);
 }
 
-/* A stamp's clock has 52 bits, which a GPU fills in weeks. */
-static uint64_t since(uint64_t clock, uint64_t began)
-{
-    return (clock - began) & (UINT64_MAX >> STEP_BITS);
-}
-
-/* The stamps of one instance: word i of it is at word[i * apart]. Its clocks count from its beginning. A status. */
-static int read_instance(const struct profile *profile, struct profile_instance *in, const uint64_t *word, size_t apart,
-                         size_t room, struct tw_error *error)
+/* The stamps of one instance: stamp i of it is at word[i * apart]. Its clocks count from its beginning. A status. */
+static int read_instance(const struct profile *profile, struct profile_instance *in, const struct written *word,
+                         size_t apart, size_t room, struct tw_error *error)
 {
     const struct plan_role *role = &profile->plan->role[in->role];
-    in->count = word[PLACE * apart] >> 32;
-    if (!word[ENDED_NS * apart] || in->count + HEADER > room)
+    in->count = word[PLACE * apart].clock >> 32;
+    if (!word[ENDED_NS * apart].clock || in->count + HEADER > room)
         return tw_fail(error, TW_ERROR_DAMAGED, "%s: instance %d of role %s has left no stamps", profile->plan->entry,
                        in->instance, role->name);
     in->full = in->count + HEADER == room;
-    in->began_ns = word[BEGAN_NS * apart];
-    in->ended_ns = word[ENDED_NS * apart];
+    in->began_ns = word[BEGAN_NS * apart].clock;
+    in->ended_ns = word[ENDED_NS * apart].clock;
     in->began = 0;
-    in->ended = since(word[ENDED * apart], word[BEGAN * apart]);
+    in->ended = word[ENDED * apart].clock - word[BEGAN * apart].clock;
     in->stamp = tw_alloc(profile->rt, (in->count + 1) * sizeof *in->stamp);
     if (!in->stamp)
         return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
     for (size_t i = 0; i < in->count; i++) {
-        uint64_t stamp = word[(HEADER + i) * apart], clock = since(stamp >> STEP_BITS, word[BEGAN * apart]);
-        int step = (int)(stamp & ((1 << STEP_BITS) - 1));
+        const struct written stamp = word[(HEADER + i) * apart];
+        const uint64_t clock = stamp.clock - word[BEGAN * apart].clock;
         uint64_t before = i ? in->stamp[i - 1].clock : in->began;
-        if (step < 1 || step > role->step_count || clock < before || clock > in->ended)
-            return tw_fail(error, TW_ERROR_DAMAGED, "%s: stamp %zu of role %s is of step %d at clock %llu",
-                           profile->plan->entry, i, role->name, step, (unsigned long long)clock);
-        in->stamp[i] = (struct profile_stamp){clock, step - 1};
+        if (stamp.step < 1 || stamp.step > (uint64_t)role->step_count || clock < before || clock > in->ended)
+            return tw_fail(error, TW_ERROR_DAMAGED, "%s: stamp %zu of role %s is of step %llu at clock %llu",
+                           profile->plan->entry, i, role->name, (unsigned long long)stamp.step,
+                           (unsigned long long)clock);
+        in->stamp[i] = (struct profile_stamp){clock, (int)stamp.step - 1};
     }
     return TW_OK;
 }
@@ -78,10 +74,10 @@ static void settle_block(struct profile *profile, struct profile_block *b, const
 {
     uint64_t first = began[0];
     for (int i = 1; i < profile->instances; i++)
-        first = since(first, began[i]) < since(began[i], first) ? began[i] : first;
+        first = began[i] < first ? began[i] : first;
     for (int i = 0; i < profile->instances; i++) {
         struct profile_instance *in = &b->instance[i];
-        in->began = since(began[i], first);
+        in->began = began[i] - first;
         in->ended += in->began;
         for (size_t k = 0; k < in->count; k++)
             in->stamp[k].clock += in->began;
@@ -108,7 +104,7 @@ void profile_settle(struct profile *profile)
     }
 }
 
-static int read_block(struct profile *profile, int n, const uint64_t *word, size_t room, struct tw_error *error)
+static int read_block(struct profile *profile, int n, const struct written *word, size_t room, struct tw_error *error)
 {
     struct profile_block *b = &profile->block[n];
     size_t apart = (size_t)profile->instances * PROFILE_BLOCKS;
@@ -119,12 +115,12 @@ static int read_block(struct profile *profile, int n, const uint64_t *word, size
         status = tw_fail(error, TW_ERROR_MEMORY, "out of memory");
     for (int r = 0; r < profile->plan->role_count; r++)
         for (int i = 0; i < profile->plan->role[r].instances && status == TW_OK; i++, at++) {
-            const uint64_t *own = word + n * profile->instances + at;
+            const struct written *own = word + n * profile->instances + at;
             b->instance[at].role = r;
             b->instance[at].instance = i;
-            began[at] = own[BEGAN * apart];
-            b->number = own[BLOCK * apart] >> 32;
-            b->multiprocessor = (uint32_t)own[PLACE * apart] - 1;
+            began[at] = own[BEGAN * apart].clock;
+            b->number = own[BLOCK * apart].clock >> 32;
+            b->multiprocessor = (uint32_t)own[PLACE * apart].clock - 1;
             status = read_instance(profile, &b->instance[at], own, apart, room, error);
         }
     if (status == TW_OK)
@@ -138,11 +134,11 @@ int profile_take(struct profile *profile, struct tw_runtime *rt, struct tw_devic
 {
     *profile = (struct profile){.rt = rt, .plan = plan, .instances = count_instances(plan)};
     profile->timed = strcmp(device->ops->kind, "emu") != 0;
-    size_t room = memory->bytes / sizeof(uint64_t) / PROFILE_BLOCKS / (size_t)profile->instances;
-    uint64_t *word = tw_alloc(rt, memory->bytes);
+    size_t room = memory->bytes / sizeof(struct written) / PROFILE_BLOCKS / (size_t)profile->instances;
+    struct written *word = tw_alloc(rt, memory->bytes);
     int status = word ? tw_device_download(device, word, memory->address, memory->bytes, error)
                       : tw_fail(error, TW_ERROR_MEMORY, "out of memory");
-    profile->grid = status == TW_OK ? (uint32_t)word[BLOCK * PROFILE_BLOCKS * (size_t)profile->instances] : 0;
+    profile->grid = status == TW_OK ? (uint32_t)word[BLOCK * PROFILE_BLOCKS * (size_t)profile->instances].clock : 0;
     for (int n = 0; n < (profile->grid > 1 ? 2 : 1) && status == TW_OK; n++) {
         profile->blocks = n + 1;
         status = read_block(profile, n, word, room, error);

@@ -257,7 +257,9 @@ static void rows(void **state)
 /* ---- memory that a kernel has left ------------------------------------------------------------------------------- */
 
 enum { REGIONS = 6, ROOM = 16, HEADER = 6 };
-static uint64_t memory[REGIONS * ROOM];
+static struct written {
+    uint64_t clock, step;
+} memory[REGIONS * ROOM];
 
 static int download(struct tw_device *device, void *to, uint64_t from, size_t bytes, struct tw_error *error)
 {
@@ -271,16 +273,16 @@ static int download(struct tw_device *device, void *to, uint64_t from, size_t by
 /* Instance i of block n begins at this clock and has two stamps. */
 static void leave(int n, int i, uint64_t began, int first, int second)
 {
-    uint64_t *word = memory + n * 3 + i;
+    struct written *word = memory + n * 3 + i;
     const uint64_t block = n ? 7 : 0;
-    const uint64_t own[] = {100,
-                            began,
-                            600,
-                            began + 500,
-                            (uint64_t)2 << 32 | 5,
-                            block << 32 | 14,
-                            (began + 10) << 12 | (uint64_t)first,
-                            (began + 30) << 12 | (uint64_t)second};
+    const struct written own[] = {{100, 0},
+                                  {began, 0},
+                                  {600, 0},
+                                  {began + 500, 0},
+                                  {(uint64_t)2 << 32 | 5, 0},
+                                  {block << 32 | 14, 0},
+                                  {began + 10, (uint64_t)first},
+                                  {began + 30, (uint64_t)second}};
     for (size_t k = 0; k < sizeof own / sizeof *own; k++)
         word[k * REGIONS] = own[k];
 }
@@ -298,8 +300,7 @@ static void reading(void **state)
     struct world w;
     struct profile p;
     struct tw_error error;
-    /* A stamp's clock is about to begin anew. */
-    const uint64_t began = ((uint64_t)3 << 52) - 20;
+    const uint64_t began = (uint64_t)3 << 52;
     (void)state;
     begin(&w, true);
     for (int i = 0; i < 3; i++) {
@@ -330,14 +331,14 @@ static void damaged(void **state)
 {
     const struct {
         int word;
-        uint64_t value;
+        struct written value;
     } damage[] = {
-        {HEADER, (uint64_t)6000 << 12},           /* no step */
-        {HEADER, (uint64_t)6000 << 12 | 7},       /* one more than the producer has */
-        {HEADER + 1, (uint64_t)5005 << 12 | 2},   /* before the first */
-        {HEADER + 1, (uint64_t)9000 << 12 | 2},   /* behind the end */
-        {2, 0},                                   /* it did not end */
-        {4, (uint64_t)(ROOM - HEADER + 1) << 32}, /* more stamps than there is room */
+        {HEADER, {5010, 0}},                           /* no step */
+        {HEADER, {5010, 7}},                           /* one more than the producer has */
+        {HEADER + 1, {5005, 2}},                       /* before the first */
+        {HEADER + 1, {9000, 2}},                       /* behind the end */
+        {2, {0, 0}},                                   /* it did not end */
+        {4, {(uint64_t)(ROOM - HEADER + 1) << 32, 0}}, /* more stamps than there is room */
     };
     (void)state;
     for (size_t d = 0; d < sizeof damage / sizeof *damage; d++) {
