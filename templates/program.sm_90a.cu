@@ -126,7 +126,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         {
             const u32 warp = __shfl_sync(~0u, threadIdx.x / 32, 0); // known to be the same in all lanes
 //@ else
-        if (threadIdx.x == 0) {
+        if (threadIdx.x < 32 && elect_one()) {
 //@ end
 //@ if has(plan, "item_ring") then
             item_order items = items_begin(args);
@@ -138,7 +138,8 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@     end
 //@ end
 //@ if profile() > 0 then
-            profile_stamps stamps = profile_begin(profile_began, 0, threadIdx.x == 0);
+//@     local one = gathers and "threadIdx.x == 0" or "true"
+            profile_stamps stamps = profile_begin(profile_began, 0, ${one});
 //@ end
             //@ include "blocks/steps.cuh" model = plan, role = plan.role.producer, next_item = next_item, blocks = 1,
                 //@     one_of = gathers

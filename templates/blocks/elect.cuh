@@ -1,5 +1,5 @@
-//@ -- One lane of the warp. Behind this condition ptxas knows that one lane is there, and copies need no loop over
-//@ -- lanes.
+//@ -- One lane of the warp, all of whose lanes come by; the same each time. Behind this condition ptxas knows that one
+//@ -- lane is there: behind a comparison of threadIdx.x each bulk copy stands in a loop over the lanes that may be.
 __device__ __forceinline__ bool elect_one()
 {
     u32 one;

@@ -960,7 +960,7 @@ for (int first = (int)warp * ${quarter}; first < (int)warp * ${quarter} + ${quar
     }
 }
 //@         elseif one_of then
-if (threadIdx.x == 0)
+if (threadIdx.x < 32 && elect_one())
     ${call}(args, ${ring}_fill, ${list});
 //@         else
 ${call}(args, ${ring}_fill, ${list});

@@ -4,7 +4,7 @@
 //@ local plan, rings_of, loads, shares, stores, shared_ring = model, {}, {}, {}, {}, {}
 //@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
 //@ local policies, hinted = {}, {}
-//@ local copied, by_row, limited = false, false, has(plan, "limited") and plan.limited or {}
+//@ local copied, limited = false, has(plan, "limited") and plan.limited or {}
 //@ local parts = nil -- the ring of a loop whose turns blocks share: they stand behind those that share tiles
 //@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
 //@ for _, r in ipairs(plan.ring) do
@@ -17,7 +17,6 @@
 //@         if r.filler == "arrive" then
 //@             copied = true
 //@         elseif r.filler == "bulk" then
-//@             by_row = by_row or has(t, "gathered")
 //@             rings_of[name] = (has(rings_of, name) and rings_of[name] or 0) + 1
 //@             local copy = (has(t, "cache") and "hinted_" or "") .. t.rank
 //@             if has(t, "cache") and not has(hinted, t.cache) then
@@ -72,10 +71,8 @@
 //@ end
 //@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores, policies = policies
 
-//@ if by_row then
 //@ include "blocks/elect.cuh"
 
-//@ end
 //@ if copied then
 //@ include "blocks/copy_async.cuh"
 

@@ -105,6 +105,18 @@ __device__ __forceinline__ void tma_prefetch(const tensor_map *map)
     asm volatile("prefetch.tensormap [%0];" ::"l"(map) : "memory");
 }
 
+__device__ __forceinline__ bool elect_one()
+{
+    u32 one;
+    asm volatile("{\n"
+                 ".reg .pred p;\n"
+                 "elect.sync _|p, 0xffffffff;\n"
+                 "selp.u32 %0, 1, 0, p;\n"
+                 "}"
+                 : "=r"(one));
+    return one;
+}
+
 // Ring ab: 4 stages of 49152 bytes.
 struct ab_position {
     u32 stage; // below 4
@@ -354,7 +366,7 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const 
 
     if (warpgroup == 0) {
         producer_registers();
-        if (threadIdx.x == 0) {
+        if (threadIdx.x < 32 && elect_one()) {
             ab_position ab_fill = {0, 0};
             const int t2_0 = args.K + 63;
             const int t2_1 = t2_0 / 64;
