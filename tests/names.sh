@@ -25,14 +25,16 @@ echo 'int main() { return 0; }' | cc -x c++ -std=c++17 -fsyntax-only - 2>/dev/nu
 [ $cxx = yes ] || echo "# C++ is not looked at: cc compiles none here"
 
 # spec KERNEL SCALARS DIMS TENSORS: a product with these names, one to a line of the files, on $work/spec.lua. Tensors are
-# matrices, rows, tables of integers and results in turn.
+# matrices, rows, tables of integers and results in turn. Its tiles are as small as they may be with the text of larger
+# ones: a compiler takes half as long.
 spec() {
     {
         printf 'local M, N, K = dims "zM zN zK"\nlocal sum = {}\n'
         sed 's/.*/sum[#sum + 1] = function(t, i) return i.n + dims "&" end/' "$3"
         echo 'local base = kernel "'"$1"'" {'
         echo '  family = "gemm", A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" },'
-        echo '  D = tensor { M, N, dtype = "bf16" }, allow_spills = true,'
+        echo '  D = tensor { M, N, dtype = "bf16" }, allow_spills = true, tile = { m = 128, n = 64, k = 64 },'
+        echo '  arch = { sm_90a = {}, sm_80 = { tile = { m = 64 } } },'
         sed 's/.*/  ["&"] = scalar "fp32",/' "$2"
         awk '{
             form = NR % 5

@@ -282,6 +282,7 @@ void protocol_write_stage(struct run *x, struct thread *t)
     r->touch[stage].write_index = index;
     r->touch[stage].written = now(t);
     r->touch[stage].fenced = NEVER;
+    r->written = true;
 }
 
 void protocol_arrive_full(struct run *x, struct thread *t)
@@ -419,6 +420,7 @@ void protocol_read_stage(struct run *x, struct thread *t)
         u->read_group = t->mma_groups;
     else if (u->read_group < 0)
         u->read_over = now(t);
+    r->in_flight |= u->read_over == NEVER;
     if (ring->filler == PLAN_FILL_CP_ASYNC && !r->takes && s->back == 0 &&
         advance(&r->reading, r->reads, protocol_slot(x->p, s))) {
         u->taken_index = index;

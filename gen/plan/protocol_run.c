@@ -215,6 +215,13 @@ static void *take(struct run *x, size_t bytes)
     return x->memory <= x->memory_end ? start : NULL;
 }
 
+/* The same of what no step changes: from the end on, so that the image of a fresh run ends where it begins. */
+static void *take_fixed(struct run *x, size_t bytes)
+{
+    x->memory_end -= (bytes + 15) & ~(size_t)15;
+    return x->memory <= x->memory_end ? x->memory_end : NULL;
+}
+
 static size_t round_up(size_t bytes)
 {
     return (bytes + 15) & ~(size_t)15;
@@ -254,7 +261,6 @@ static bool set_up(struct run *x)
         round_up((size_t)meetings * sizeof(struct meeting)) +
         (size_t)meetings * (2 * clock + round_up(threads * sizeof(int)));
     x->block = x->thread_count <= PROTOCOL_MAX_THREADS && p->ring_count <= 16 ? calloc(1, bytes) : NULL;
-    x->bytes = bytes;
     x->memory = x->block;
     x->memory_end = x->block ? x->block + bytes : NULL;
     return x->block != NULL;
@@ -278,7 +284,7 @@ static int scope_of(const struct plan_role *role, const int *end, int ring)
 
 static const int *make_stops(struct run *x, const struct plan_role *role, const struct progress *r, int ring)
 {
-    int *stop = take(x, ((size_t)role->step_count + 1) * sizeof *stop);
+    int *stop = take_fixed(x, ((size_t)role->step_count + 1) * sizeof *stop);
     stop[role->step_count] = role->step_count;
     for (int i = role->step_count - 1; i >= 0; i--) {
         const struct plan_step *s = &role->step[i];
@@ -327,18 +333,18 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
                                          .store_index = -1};
     }
     t->place = take(x, (size_t)p->place_count * sizeof(struct held));
-    int *busy = take(x, ((size_t)q->step_count + 1) * sizeof *busy);
+    int *busy = take_fixed(x, ((size_t)q->step_count + 1) * sizeof *busy);
     busy[q->step_count] = q->step_count;
     for (int i = q->step_count - 1; i >= 0; i--)
         busy[i] = protocol_is_idle(x, t, &q->step[i]) ? busy[i + 1] : i;
     t->busy = busy;
-    bool *resets = take(x, (size_t)q->step_count + 1);
+    bool *resets = take_fixed(x, (size_t)q->step_count + 1);
     for (int i = 1; i < q->step_count; i++)
         for (int k = i; (q->step[i - 1].op == PLAN_LOOP || q->step[i - 1].op == PLAN_WHEN) &&
                         k < x->code->end[role][i - 1] && !resets[i]; k++)
             resets[i] = q->step[k].op == PLAN_LOOP && protocol_turned(t, &q->step[k]);
     t->resets = resets;
-    int *loop = take(x, ((size_t)q->step_count + 1) * sizeof *loop);
+    int *loop = take_fixed(x, ((size_t)q->step_count + 1) * sizeof *loop);
     loop[q->step_count] = q->step_count;
     for (int i = q->step_count - 1; i >= 0; i--)
         loop[i] = q->step[i].op == PLAN_LOOP ? i : loop[i + 1];
@@ -351,7 +357,7 @@ static void make_barriers(struct run *x)
 {
     const struct plan *p = x->p;
     int next = 0;
-    x->first_barrier = take(x, (size_t)p->ring_count * sizeof(int));
+    x->first_barrier = take_fixed(x, (size_t)p->ring_count * sizeof(int));
     x->barrier = take(x, (size_t)x->barrier_count * sizeof(struct mbarrier));
     for (int g = 0; g < p->ring_count; g++) {
         x->first_barrier[g] = next;
@@ -377,7 +383,7 @@ static void make_barriers(struct run *x)
         x->meeting[i].before = take(x, (size_t)x->width * sizeof(tick));
         x->meeting[i].gathered = take(x, (size_t)x->width * sizeof(tick));
     }
-    x->alone = take(x, (size_t)p->barrier_count * sizeof(bool));
+    x->alone = take_fixed(x, (size_t)p->barrier_count * sizeof(bool));
     for (int b = 0; b < p->barrier_count; b++) {
         x->alone[b] = protocol_barrier_is_private(p, b);
         for (int r = 0; r < p->role_count; r++) {
@@ -407,6 +413,7 @@ static bool set_out(struct run *x)
                 for (int lane = 0; lane < protocol_lanes(p, r); lane++)
                     make_thread(x, t++, r, i, lane, block);
     make_barriers(x);
+    x->bytes = (size_t)(x->memory - x->block);
     return true;
 }
 

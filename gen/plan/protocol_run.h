@@ -39,6 +39,8 @@ struct progress {
     bool takes;                /* by TAKE, of a cp_async ring */
     bool skips;                /* another instance takes some of the stages */
     bool unfenced;             /* threads read a stage themselves, and no FENCE_ASYNC followed */
+    bool in_flight;            /* a group that is not known to be over may read a stage */
+    bool written;              /* since the last FENCE_ASYNC */
     int elected;               /* the thread that stores for this one */
     struct touch *touch;       /* by stage */
 };
@@ -112,8 +114,8 @@ struct run {
     int most_instances;
     unsigned neighbours[16][PROTOCOL_MAX_BLOCKS];
     int steps;               /* of all threads */
-    char *block;               /* all that is pointed to */
-    size_t bytes;
+    char *block;               /* all that is pointed to: what steps change, then what they do not */
+    size_t bytes;              /* of the first */
     char *memory, *memory_end; /* the part of it that is not handed out yet */
     bool failed;
 };

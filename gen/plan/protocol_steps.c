@@ -9,12 +9,19 @@
 /* Reads of the first `groups` groups are over. */
 static void finish_reads(struct run *x, struct thread *t, int groups)
 {
-    for (int g = 0; g < x->p->ring_count; g++)
-        for (int i = 0; t->ring[g].reads && i < x->p->ring[g].stages; i++) {
-            struct touch *u = &t->ring[g].touch[i];
-            if (u->read_index >= 0 && u->read_over == NEVER && u->read_group < groups)
+    for (int g = 0; g < x->p->ring_count; g++) {
+        struct progress *r = &t->ring[g];
+        bool left = false;
+        for (int i = 0; r->in_flight && i < x->p->ring[g].stages; i++) {
+            struct touch *u = &r->touch[i];
+            if (u->read_index < 0 || u->read_over != NEVER)
+                continue;
+            if (u->read_group < groups)
                 u->read_over = now(t);
+            left |= u->read_over == NEVER;
         }
+        r->in_flight = left;
+    }
 }
 
 /* ---- cp.async rings -------------------------------------------------------------------------------------------- */
@@ -192,18 +199,18 @@ static void write_buffer(struct run *x, struct thread *t)
     u->write_index = index;
     u->written = now(t);
     u->fenced = NEVER;
+    t->ring[s->ring].written = true;
 }
 
 static void fence(struct run *x, struct thread *t)
 {
-    for (int g = 0; g < x->p->ring_count; g++)
-        t->ring[g].unfenced = false;
-    for (int g = 0; g < x->p->ring_count; g++)
-        for (int i = 0; t->ring[g].touch && protocol_fill_op(x->p, g) == PLAN_WRITE && i < x->p->ring[g].stages; i++) {
-            struct touch *u = &t->ring[g].touch[i];
-            if (u->write_index >= 0 && u->fenced == NEVER)
-                u->fenced = now(t);
-        }
+    for (int g = 0; g < x->p->ring_count; g++) {
+        struct progress *r = &t->ring[g];
+        for (int i = 0; r->written && i < x->p->ring[g].stages; i++)
+            if (r->touch[i].write_index >= 0 && r->touch[i].fenced == NEVER)
+                r->touch[i].fenced = now(t);
+        r->unfenced = r->written = false;
+    }
 }
 
 static void store(struct run *x, struct thread *t)

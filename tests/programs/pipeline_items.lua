@@ -9,7 +9,7 @@ local function gemm(name, fields)
     tile = { m = 128, n = 128, k = 64 }, pipeline = { mode = "items" },
     -- Odd numbers of items, fewer than consumers, none of a block; no turns, fewer than stages, more.
     run = {
-      { M = 600, N = 392, K = 520 }, { M = 72, N = 40, K = 904 }, { M = 300, N = 136, K = 0 },
+      { M = 344, N = 392, K = 520 }, { M = 72, N = 40, K = 904 }, { M = 300, N = 136, K = 0 },
       { M = 392, N = 261, K = 72 }, { M = 136, N = 520, K = 328 },
     },
   }

@@ -298,6 +298,7 @@ const struct emu_op *emu_op_mbarrier_test(struct emu_warp *warp, const struct em
     const struct emu_mbarrier_op *extra = op->extra;
     uint32_t yes = 0;
     uint64_t failed = 0, passed = 0;
+    struct emu_path *path = &warp->paths[warp->current];
     int spurious = op->e && emu_async_spurious(warp->launch->async);
     if (spurious) {
         emu_put_pred(warp, op->d, 0);
@@ -323,6 +324,8 @@ const struct emu_op *emu_op_mbarrier_test(struct emu_warp *warp, const struct em
         if (done)
             yes |= lanes;
         *(done ? &passed : &failed) = address;
+        path->barrier = lanes == warp->lanes.mask ? at : NULL;
+        path->barrier_word = word;
     }
     emu_put_pred(warp, op->d, yes);
     if (yes)
@@ -330,7 +333,8 @@ const struct emu_op *emu_op_mbarrier_test(struct emu_warp *warp, const struct em
     if (yes == warp->lanes.mask)
         return op + 1;
     emu_event(warp, op, EMU_EVENT_WAIT, failed, 0, 0);
-    warp->paths[warp->current].wait_address = failed;
+    path->wait_address = failed;
+    path->looked = 0;
     return emu_wait(warp, op, op + 1, EMU_PATH_POLL);
 }
 

@@ -1,5 +1,6 @@
 #include "flow.h"
 #include "barrier.h"
+#include "emu/barrier_word.h"
 #include "event.h"
 #include "operations.h"
 #include "watch.h"
@@ -97,6 +98,27 @@ void emu_polls_ready(struct emu_warp *warp)
     for (uint32_t i = 0; warp->polls && i < warp->path_count; i++)
         if (warp->paths[i].state == EMU_PATH_POLL)
             emu_path_ready(warp, i);
+}
+
+/* The phase that the path waits for is the barrier's still: its poll would fail again. Every so often it is made all
+   the same, for a loop may look at other things too. */
+static int fails_still(struct emu_path *p)
+{
+    enum { LOOKS = 16 };
+    const uint64_t parity = UINT64_C(1) << EMU_BARRIER_PARITY_AT, sign = UINT64_C(3) << EMU_BARRIER_SIGN_AT;
+    uint64_t word;
+    if (!p->barrier || ++p->looked % LOOKS == 0)
+        return 0;
+    memcpy(&word, p->barrier, sizeof word);
+    return !((word ^ p->barrier_word) & (parity | sign));
+}
+
+void emu_polls_look(struct emu_warp *warp)
+{
+    for (uint32_t i = 0; warp->polls && i < warp->path_count; i++)
+        if (warp->paths[i].state == EMU_PATH_POLL && !fails_still(&warp->paths[i]))
+            emu_path_ready(warp, i);
+    warp->poll_changes = warp->launch->changes;
 }
 
 const struct emu_op *emu_retry(const struct emu_op *op)
@@ -303,6 +325,7 @@ static const struct emu_op *go(struct emu_warp *warp, const struct emu_op *op, c
     } else if (spins(warp, op)) {
         warp->spin_op = NULL;
         warp->paths[warp->current].wait_address = 0;
+        warp->paths[warp->current].barrier = NULL;
         return emu_wait(warp, op, target, EMU_PATH_POLL);
     }
     return target;

@@ -13,6 +13,8 @@ uint32_t emu_path_new(struct emu_warp *warp); /* PTX_NONE: no memory; the launch
 const struct emu_op *emu_wait(struct emu_warp *warp, const struct emu_op *op, const struct emu_op *pc, uint8_t state);
 void emu_path_ready(struct emu_warp *warp, uint32_t path);
 void emu_polls_ready(struct emu_warp *warp);
+/* Those that something may have come of since they began to wait. */
+void emu_polls_look(struct emu_warp *warp);
 
 /* These lanes of the current path, not all of it, leave it for a path of their own; both execute op again. Returns
    NULL, for the handler to return. */

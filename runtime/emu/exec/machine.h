@@ -55,6 +55,9 @@ struct emu_path {
     uint8_t state;                /* emu_path_state */
     uint32_t wait_a, wait_b;      /* what it waits for: SYNC members and lanes, BARRIER number and generation, ... */
     uint64_t wait_address;        /* POLL: of the barrier; 0: a spinning loop */
+    const unsigned char *barrier; /* POLL: its word, where all lanes wait for one phase of it; else NULL */
+    uint64_t barrier_word;        /* as it was then */
+    uint32_t looked;              /* how often it was as it was since then */
     const struct emu_op *wait_op; /* operation that waits */
 };
 
@@ -91,7 +94,7 @@ struct emu_warp {
     uint64_t predicated_off; /* lanes of executed instructions whose guard was false */
     uint64_t random;         /* state of this warp's generator */
     uint32_t polls;          /* paths in state POLL */
-    uint64_t poll_changes;   /* launch->changes when the first of them began to wait */
+    uint64_t poll_changes;   /* launch->changes when the first of them began to wait, or they were last looked at */
     uint8_t watch;           /* ran long without changing anything: backward branches look for spinning */
     uint8_t looked;          /* at a clock since the last backward branch with watch set */
     uint32_t idle;           /* slices since the warp changed anything */

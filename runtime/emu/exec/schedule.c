@@ -207,7 +207,7 @@ static int run(struct emu_warp *warp)
 {
     struct emu_launch *launch = warp->launch;
     if (warp->polls && warp->poll_changes != launch->changes)
-        emu_polls_ready(warp);
+        emu_polls_look(warp);
     if (!emu_path_next(warp))
         return 0;
     uint64_t changes = launch->changes;
