@@ -124,7 +124,7 @@ kernel "gemm_grouped_offset" {
   end,
   reference = offset_rows(row),
   run = {
-    { E = 4, M = 540, N = 264, K = 136 }, { E = 3, M = 120, N = 41, K = 40 }, { E = 1, M = 41, N = 41, K = 328 },
+    { E = 4, M = 540, N = 264, K = 136 }, { E = 3, M = 120, N = 41, K = 40 }, { E = 1, M = 104, N = 41, K = 328 },
     { E = 1, M = 100, N = 40, K = 0 },
   },
 }

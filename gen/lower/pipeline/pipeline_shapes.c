@@ -379,7 +379,8 @@ int pipeline_check_cluster(const struct pipeline *x)
         fits *= 2;
     snprintf(field, sizeof field, "cluster.%s", x->program->axis[widest].name);
     for (int i = 0; i < x->program->op_count; i++) /* an axis of parts is nobody's to name */
-        if (x->program->op[i].kind == PROGRAM_LOOP && x->program->op[i].parts && x->program->op[i].part_axis == widest)
+        if (x->program->op[i].kind == PROGRAM_LOOP && x->program->op[i].parts &&
+            x->program->op[i].part_axis == widest)
             snprintf(field, sizeof field, "split.%s", x->program->op[i].name);
     char product[64] = "";
     for (int i = 0; i < x->program->axis_count; i++)
