@@ -2,16 +2,16 @@
 -- rows a group has stands on the device and nowhere else, so that no host waits for it. Groups lie in three ways:
 -- contiguous, padded to tiles; masked, each with room of its own; offset, one right behind the other.
 --
--- Rows of which nothing is stored are those from a `limit` on that data decide. Items that have no others are not taken:
--- blocks walk along the groups as they look for their next item, and deal out what there is (`plan --why`: grid.m). So
--- room for 8,192 rows of which 1,024 are there costs what 1,024 do, and no block has more than its share.
+-- Rows of which nothing is stored are those from a `limit` on that data decide. Items that have no others are not
+-- taken: blocks walk along the groups as they look for their next item, and deal out what there is (`plan --why`:
+-- grid.m). So room for 8,192 rows of which 1,024 are there costs what 1,024 do, and no block has more than its share.
 --
 -- The two blocks of a cluster load half of B's tile each and multicast it, and so are of one group: contiguous groups
 -- are padded to the 256 rows that both have together, the others have items of their own. The main loop is that of
 -- gemm_bf16 (specs/gemm.lua); what a group adds stands where the next item is found.
 --
--- A group's number, count or offset out of range is the caller's affair: nothing looks at them. B's tile of a group that
--- there is not is zeros, rows behind A's last are none, and offsets that overlap store rows twice.
+-- A group's number, count or offset out of range is the caller's affair: nothing looks at them. B's tile of a group
+-- that there is not is zeros, rows behind A's last are none, and groups that overlap store rows twice.
 local E, M, N, K = dims "E M N K"
 local pair = 256 -- rows of a cluster
 
@@ -63,6 +63,7 @@ end
 local contiguous = kernel "gemm_grouped_contiguous" {
   axes = "m n k", grid = { m = M, n = N }, tile = { m = 128, n = 256, k = 64 }, cluster = { m = 2 },
   arch = { sm_90a = {}, sm_80 = { tile = { n = 128 }, cluster = { m = 1 }, pipeline = { stages = 3 } } },
+  peer = { "gemm", a = "A", b = "B", d = "D" }, -- `bench`: one product of all groups' rows
   A = tensor { M, K, dtype = "bf16" },
   B = tensor { E, N, K, dtype = "bf16" },
   group = tensor {
@@ -83,7 +84,8 @@ local contiguous = kernel "gemm_grouped_contiguous" {
   bench = { { E = 4, M = 32768, N = 4096, K = 7168 }, { E = 4, M = 32768, N = 7168, K = 2048 } },
 }
 
--- DeepGEMM's masked layout: room for M rows in each group, of which `count` are there. D's others are left as they were.
+-- DeepGEMM's masked layout: room for M rows in each group, of which `count` are there. D's others are left as they
+-- were.
 local masked = kernel "gemm_grouped_masked" {
   like = contiguous, group = false,
   axes = "e m n k", grid = { e = E, m = M, n = N },

@@ -284,23 +284,6 @@ int derive_new_place(struct derive *d, int node, const char *name, int columns);
  * variable of the loop around. 0: *status says why. */
 int derive_built(struct derive *d, int op, int node, int shift, int *status);
 
-/* ---- derive_filled.c --------------------------------------------------------------------------------------------- */
-
-/* How far along one axis items have anything to store, where data say so. */
-struct derive_filled {
-    int axis;  /* of the program; -1: all items of all axes may */
-    int along; /* the one other axis by whose places the end is known; -1: it is one for all items; `axis`: it differs
-                  from item to item in some other way */
-    int end;   /* plan_some(node of plan.fused): items that begin there and further on store nothing */
-};
-
-/* cluster: by axis, neighbouring items that blocks take together, which know one end. 0 or 3. */
-int derive_filled(struct derive *d, const int *cluster, struct derive_filled *filled);
-
-/* Items along the axis may have different values of the node: those of one multiple of `span` places, which begin at
- * that multiple; span 0: any. */
-bool derive_tells_apart(const struct expr_graph *g, int node, int axis, int span);
-
 /* Waits for the flight at `index` and all before it, and releases the stages that this frees. */
 int derive_wait(struct derive *d, int index);
 int derive_release(struct derive *d);

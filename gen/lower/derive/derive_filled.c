@@ -4,7 +4,7 @@
  * what its data say. So it stores nothing from start = end on; an item of which no store has a row left does nothing
  * that anybody sees, whatever it loads and multiplies, and need not be taken. Only that is derived here; limits stay in
  * the steps of the items that are taken. */
-#include "lower/derive/derive.h"
+#include "lower/derive/filled.h"
 #include "lower/derive/linear.h"
 
 bool derive_tells_apart(const struct expr_graph *g, int node, int axis, int span)

@@ -1,6 +1,7 @@
 /* Clusters: tiles that do not depend on where items begin along an axis are shared along it by multicast. */
 #include <stdio.h>
 
+#include "lower/derive/filled.h"
 #include "lower/pipeline/pipeline.h"
 
 bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis)

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lower/derive/filled.h"
 #include "lower/pipeline/pipeline.h"
 
 enum {
