@@ -83,7 +83,7 @@ __device__ __forceinline__ void hilbert(u32 step, u32 &across, u32 &along)
 //@     local extent = fragment_uniform("g", filled.filled, filled.extent)
 //@     local statements, last, value = extent.at, extent[1], extent[2]
     ${statements}
-    const i64 filled = max((i64)0, min((i64)(${last}), (i64)(${value})));
+    const int filled = of_warp((int)max((i64)0, min((i64)(${last}), (i64)(${value}))));
 //@ end
 //@ local function extents()
 //@     for i, item in ipairs(items) do
@@ -188,6 +188,13 @@ __device__ __forceinline__ item_order items_begin(const arguments &args)
 //@ if filled then
 
 //@     declare(filled.filled)
+
+// What all lanes that are here have alike. Of a number that was read from memory the compiler does not know that, and
+// what turns by it, a ring's stage and phase too, it would keep for each thread.
+__device__ __forceinline__ int of_warp(int value)
+{
+    return __reduce_max_sync(__activemask(), value);
+}
 //@ end
 
 //@ if dynamic then
@@ -314,7 +321,7 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@     local last = fragment_uniform("g", filled.filled)
 //@     local statements, value = last.at, last[1]
     ${statements}
-    if (${value} > at_${filled.axis})
+    if (of_warp(${value} > at_${filled.axis}))
         break;
 //@     shallower()
     }

@@ -41,6 +41,7 @@ kernel "filled_in_turn" { like = masked, arch = { sm_90a = { pipeline = { mode =
 kernel "filled_swapped" {
   like = masked, tile = { m = 16, n = 64 }, cluster = { m = 1, n = 2 }, arch = { sm_80 = { cluster = { n = 1 } } },
 }
+kernel "filled_nothing" { like = masked, count = tensor { E, dtype = "int32", fill = "zeros" } }
 -- A counter gives out all items: nothing is walked.
 kernel "filled_counter" { like = masked, cluster = { m = 1 }, schedule = { dynamic = true }, arch = { sm_80 = false } }
 -- Two tensors of different counts: items up to the larger one.
