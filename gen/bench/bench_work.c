@@ -115,8 +115,9 @@ void bench_count(const struct bench_group *g, const struct bench_part *part, dou
     for (int t = 0; t < p->tensor_count; t++) {
         double whole = (double)shape_count(&part->shape[t]) * (double)tw_dtype_bytes(p->tensor[t].dtype);
         bool along = has_axis(p, &p->tensor[t], work.along), own = has_axis(p, &p->tensor[t], work.axis);
-        *bytes += whole * (own     ? share(rows, along ? extent * places : extent)
-                           : along ? share((double)work.filled, places)
-                                   : 1.0);
+        bool of_group = along && p->tensor[t].rank > 1; /* and no count of all groups */
+        *bytes += whole * (own        ? share(rows, along ? extent * places : extent)
+                           : of_group ? share((double)work.filled, places)
+                                      : 1.0);
     }
 }

@@ -9,9 +9,7 @@ bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis)
     return derive_tells_apart(g, node, axis, 0);
 }
 
-/* Places along the axis that the items of a cluster begin at, one of two blocks where the cluster is still to be
- * chosen.
- */
+/* Places along the axis that the items of a cluster take, one of two blocks where it is still to be chosen. */
 static int span_of(const struct pipeline *x, int axis)
 {
     const struct program_axis *a = &x->program->axis[axis];
