@@ -52,20 +52,20 @@ refused 'no size for K; write bench = { { K = ... } } or --set K=' tests/gpu/gem
     --kernel gemm_bf16_bf16_mk_nk_mn --set M=8,N=8
 refused "has no kernel 'nothing'" $spec --kernel nothing --device emu
 bench $spec --device emu --mode burst --set M=64/72,N=64,K=64
-is 0 && [ "$(grep -c '^emulator of sm_90a M=' "$work/out")" = 22 ] && [ "$(grep -c verified "$work/out")" = 28 ] &&
+is 0 && [ "$(grep -c '^emulator of sm_90a M=' "$work/out")" = 26 ] && [ "$(grep -c verified "$work/out")" = 32 ] &&
     [ "$(grep -c '^  fused \* ' "$work/out")" = 2 ] && ! grep -q sustained "$work/out"
 ok $? "kernels of one problem and size stand together" "$work/out"
 bench specs/rows.lua --kernel softmax --device emu --mode burst --set R=8,C=64
 is 0 && grep -q '^  softmax  *burst  *verified$' "$work/out"
 ok $? "a kernel that is no problem of cuBLASLt's" "$work/out"
 bench $spec --device emu --mode burst --set M=64/72,N=64,K=64 --json "$work/rows.json"
-is 0 && [ "$(wc -l <"$work/rows.json")" = 28 ] && [ "$(sed 's/.*"run": //' "$work/rows.json" | sort -u | wc -l)" = 2 ]
+is 0 && [ "$(wc -l <"$work/rows.json")" = 32 ] && [ "$(sed 's/.*"run": //' "$work/rows.json" | sort -u | wc -l)" = 2 ]
 ok $? "--json: rows of all sizes, of one run" "$work/rows.json"
 mkfifo "$work/pipe"
 cat "$work/pipe" >"$work/piped" &
 bench $spec --device emu --mode burst --set M=64/72,N=64,K=64 --json "$work/pipe"
 wait
-is 0 && [ "$(grep -c '"problem_size"' "$work/piped")" = 28 ]
+is 0 && [ "$(grep -c '"problem_size"' "$work/piped")" = 32 ]
 ok $? "--json: into a pipe each row once" "$work/out"
 bench $spec --kernel plain --device emu --json "$work/rows.json/rows.json"
 is 3 && says 'rows.json/rows.json cannot be written'

@@ -151,7 +151,7 @@ static bool same_problem(const struct compile *c, const struct bench_part *a, co
     const struct compile_unit *x = &c->unit[a->kernel->unit[0]], *y = &c->unit[b->kernel->unit[0]];
     struct cublaslt_gemm p, q;
     int tensor[3];
-    bool one = bench_gemm(x, a->shape, &p, tensor), other = bench_gemm(y, b->shape, &q, tensor);
+    bool one = bench_gemm(x, a->shape, -1, &p, tensor), other = bench_gemm(y, b->shape, -1, &q, tensor);
     if (one && other)
         return p.m == q.m && p.n == q.n && p.k == q.k && p.batch == q.batch && same_matrix(&p.a, &q.a) &&
                same_matrix(&p.b, &q.b) && same_matrix(&p.d, &q.d);
@@ -246,8 +246,8 @@ static int write_rows(struct bench *b)
     int status = out ? bench_write_json(b, out) : 3;
     if (out && fclose(out) != 0)
         status = 3;
-    if (status == 0 && (files_add(&files, NULL, b->options.json, text, bytes, false, &error) ||
-                        files_commit(&files, &error)))
+    if (status == 0 &&
+        (files_add(&files, NULL, b->options.json, text, bytes, false, &error) || files_commit(&files, &error)))
         status = 3;
     files_free(&files);
     free(text);

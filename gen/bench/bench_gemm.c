@@ -65,10 +65,55 @@ static bool take_matrix(const struct plan_tensor *t, const struct shape *shape, 
     return true;
 }
 
-bool bench_gemm(const struct compile_unit *unit, const struct shape *shape, struct cublaslt_gemm *gemm, int tensor[3])
+/* Whether data decide how many rows there are: the kernel is as many products as they say. */
+static bool is_grouped(const struct plan *p)
+{
+    bool grouped = false;
+    for (int i = 0; i < p->item_count; i++)
+        grouped = grouped || p->item[i].filled;
+    return grouped;
+}
+
+/* All matrices of the tensor as one, of rows one behind the other. */
+static bool take_rows(const struct plan_tensor *t, const struct shape *shape, struct cublaslt_matrix *out)
+{
+    const int inner = t->rank - 1;
+    if (t->rank < 2 || shape->stride[inner] != 1)
+        return false;
+    for (int d = 0; d + 1 < inner; d++)
+        if (shape->stride[d] != shape->stride[d + 1] * shape->extent[d + 1])
+            return false;
+    *out = (struct cublaslt_matrix){.dtype = t->dtype, .stride = shape->stride[inner - 1]};
+    return true;
+}
+
+/* One product of all rows of groups, with the B of the first: what a group would take that had all of them. The rows
+ * are the first ones, of whatever group: what they hold is as random as all else. */
+static bool one_product(const struct plan_tensor *const *t, const struct shape *const *shape, int64_t rows,
+                        struct cublaslt_gemm *gemm)
+{
+    const int a = t[0]->rank - 1, b = t[1]->rank - 1, d = t[2]->rank - 1;
+    int64_t room = 1;
+    if (!take_rows(t[0], shape[0], &gemm->a) || t[1]->rank < 2 || shape[1]->stride[b] != 1 ||
+        !take_rows(t[2], shape[2], &gemm->d))
+        return false;
+    for (int i = 0; i < a; i++)
+        room *= shape[0]->extent[i];
+    gemm->b = (struct cublaslt_matrix){.dtype = t[1]->dtype, .stride = shape[1]->stride[b - 1]};
+    gemm->m = rows < room ? rows : room;
+    gemm->n = shape[2]->extent[d];
+    gemm->k = shape[0]->extent[a];
+    gemm->batch = 1;
+    return shape[1]->extent[b] == gemm->k && shape[1]->extent[b - 1] == gemm->n && gemm->m > 0 && gemm->n > 0 &&
+           gemm->k > 0;
+}
+
+bool bench_gemm(const struct compile_unit *unit, const struct shape *shape, int64_t rows, struct cublaslt_gemm *gemm,
+                int tensor[3])
 {
     static const char *const roles[] = {"a", "b", "d"};
     const struct plan_tensor *t[3];
+    const struct shape *of[3];
     if (!unit->kernel->peer.problem || strcmp(unit->kernel->peer.problem, "gemm") != 0)
         return false;
     for (int i = 0; i < 3; i++) {
@@ -76,9 +121,12 @@ bool bench_gemm(const struct compile_unit *unit, const struct shape *shape, stru
         if (tensor[i] < 0)
             return false;
         t[i] = &unit->plan.tensor[tensor[i]];
+        of[i] = &shape[tensor[i]];
     }
-    const char *m = common(t[0], t[2], t[1]), *n = common(t[1], t[2], t[0]), *k = common(t[0], t[1], t[2]);
     memset(gemm, 0, sizeof *gemm);
+    if (is_grouped(&unit->plan))
+        return one_product(t, of, rows, gemm);
+    const char *m = common(t[0], t[2], t[1]), *n = common(t[1], t[2], t[0]), *k = common(t[0], t[1], t[2]);
     if (!m || !n || !k || t[0]->rank != t[1]->rank || t[0]->rank != t[2]->rank ||
         !take_matrix(t[0], &shape[tensor[0]], m, k, &gemm->a) ||
         !take_matrix(t[1], &shape[tensor[1]], n, k, &gemm->b) || !take_matrix(t[2], &shape[tensor[2]], m, n, &gemm->d))
@@ -96,6 +144,13 @@ static double element(const struct cublaslt_matrix *matrix, const unsigned char 
     int64_t at =
         batch * matrix->batch + (matrix->turned ? column : row) * matrix->stride + (matrix->turned ? row : column);
     return tw_dtype_load(matrix->dtype, bytes + (size_t)at * tw_dtype_bytes(matrix->dtype));
+}
+
+double bench_gemm_bytes(const struct cublaslt_gemm *g)
+{
+    const double m = (double)g->m, n = (double)g->n, k = (double)g->k;
+    return (double)g->batch * (m * k * (double)tw_dtype_bytes(g->a.dtype) + n * k * (double)tw_dtype_bytes(g->b.dtype) +
+                               m * n * (double)tw_dtype_bytes(g->d.dtype));
 }
 
 double bench_gemm_error(const struct cublaslt_gemm *g, const unsigned char *a, const unsigned char *b,

@@ -151,6 +151,7 @@ static struct bench_result *add_row(struct bench_group *g, const struct bench_pa
         row->time = *time;
     row->flops = formula(part, part->unit->plan.flops);
     row->bytes = formula(part, part->unit->plan.bytes_moved);
+    bench_count(g, part, &row->flops, &row->bytes);
     row->plain = part->unit->kernel->peer.plain;
     row->compile_seconds =
         part->unit->compiled[COMPILE_NVRTC].seconds > 0 ? part->unit->compiled[COMPILE_NVRTC].seconds : -1.0;
@@ -174,7 +175,7 @@ static bool add_peers(struct bench_group *g, const struct bench_finalists *final
         row->plain = true;
         row->algorithm = finalists->choice[mode][which[i]].heuristic;
         row->flops = 2.0 * (double)g->gemm.m * (double)g->gemm.n * (double)g->gemm.k * (double)g->gemm.batch;
-        row->bytes = (double)(bench_operand(g, 0)->bytes + bench_operand(g, 1)->bytes + bench_operand(g, 2)->bytes);
+        row->bytes = bench_gemm_bytes(&g->gemm);
     }
     return true;
 }
@@ -264,7 +265,11 @@ int bench_group_run(struct bench_group *g)
         if (status == TW_OK)
             status = verify(&g->part[i], &error);
     }
-    g->has_gemm = status == TW_OK && bench_gemm(g->part[0].unit, g->part[0].shape, &g->gemm, g->of_gemm);
+    if (status == TW_OK) {
+        struct bench_work work;
+        const int64_t rows = bench_work(g, &g->part[0], &work) ? work.rows : -1;
+        g->has_gemm = bench_gemm(g->part[0].unit, g->part[0].shape, rows, &g->gemm, g->of_gemm);
+    }
     const bool emulated = bench_is_emulated(b);
     if (status == TW_OK && !emulated)
         status = bench_choose_peers(g, &finalists, &error);

@@ -122,7 +122,7 @@ void bench_print_group(const struct bench *b, int first)
                    best->ratio);
     }
     if (fused && b->has_lt)
-        printf("  * does more than the peer, which is the plain product\n");
+        printf("  * does more than the peer, which is one plain product\n");
     fflush(stdout);
 }
 

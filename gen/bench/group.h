@@ -34,6 +34,23 @@ const struct plan *bench_plan(const struct bench_part *part);
 /* Launches a kernel, a struct bench_part, as struct time_candidate has it. */
 int bench_launch_part(void *part, int set, struct tw_error *error);
 
+/* ---- bench_work.c ------------------------------------------------------------------------------------------------ */
+
+/* What data leave of a kernel's work (plan_item.filled): rows that are computed along an axis. */
+struct bench_work {
+    int axis, along; /* of the plan; along: by whose places the rows are counted, -1: there is none such */
+    int64_t rows;    /* in all */
+    int64_t extent;  /* of the axis: what room there is at each place */
+    int64_t places;  /* of `along`, or 1 */
+    int64_t filled;  /* those with any rows */
+};
+
+/* False: the kernel works on all of its tensors. The group's buffers are made, the part's variant is chosen. */
+bool bench_work(const struct bench_group *g, const struct bench_part *part, struct bench_work *work);
+
+/* Operations and bytes of all of the tensors become those of what the data leave. */
+void bench_count(const struct bench_group *g, const struct bench_part *part, double *flops, double *bytes);
+
 /* ---- bench_peer.c ------------------------------------------------------------------------------------------------ */
 
 /* Launches a struct bench_choice likewise. */

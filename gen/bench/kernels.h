@@ -1,7 +1,7 @@
 /* tilewright bench SPEC: kernels of a spec and their peers, timed beside each other in one run. bench.c reads, compiles
  * and sorts kernels into groups, bench_config.c reads sizes from a file, bench_group.c verifies and times one
- * group (bench_buffers.c its tensors, bench_peer.c cuBLASLt beside it), bench_gemm.c says what problem of cuBLASLt's it
- * is, bench_rows.c prints. */
+ * group (bench_buffers.c its tensors, bench_work.c how much of them it works on, bench_peer.c cuBLASLt beside it),
+ * bench_gemm.c says what problem of cuBLASLt's it is, bench_rows.c prints. */
 #ifndef TW_GEN_BENCH_KERNELS_H
 #define TW_GEN_BENCH_KERNELS_H
 
@@ -131,9 +131,14 @@ int bench_read_config(struct bench *b);
 
 /* ---- bench_gemm.c ------------------------------------------------------------------------------------------------ */
 
-/* The product that the kernel's family names as its peer, on these shapes; tensor: its a, b and d. False: none, or one
- * that cuBLASLt has not. */
-bool bench_gemm(const struct compile_unit *unit, const struct shape *shape, struct cublaslt_gemm *gemm, int tensor[3]);
+/* The product that the kernel or its family names as its peer, on these shapes; tensor: its a, b and d. Where data
+ * decide how many rows of A and D there are, `rows` is how many, -1 where that is not known; the product is one of all
+ * of them then, with the first of B's matrices. False: none, or one that cuBLASLt has not. */
+bool bench_gemm(const struct compile_unit *unit, const struct shape *shape, int64_t rows, struct cublaslt_gemm *gemm,
+                int tensor[3]);
+
+/* What the product reads and writes. */
+double bench_gemm_bytes(const struct cublaslt_gemm *gemm);
 
 /* Relative error of some elements of D, drawn by the seed, against sums in double precision. The bytes are the first
  * elements' of the three matrices. */

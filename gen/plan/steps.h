@@ -163,6 +163,10 @@ struct plan_loop {
 struct plan_item {
     int axis, tile;
     int extent;               /* node of plan.fused */
+    int filled;               /* plan_some(node of plan.fused): items from there on have nothing to store, as data say,
+                                 and are not taken; 0: all are. One item of a Plan has it */
+    int along;                /* filled: the axis of plan.axis by whose places it is known, which items are walked by;
+                                 its own: it is asked of each item; -1: it is one for all */
 };
 
 #endif

@@ -259,6 +259,10 @@ static void layouts(const struct plan *p, const struct sink *s)
         sink_text(s, "axis", p->axis[p->item[i].axis]);
         sink_integer(s, "tile", p->item[i].tile);
         sink_integer(s, "extent", p->item[i].extent);
+        if (p->item[i].filled)
+            sink_integer(s, "filled", plan_number(p->item[i].filled));
+        if (p->item[i].filled && p->item[i].along >= 0)
+            sink_text(s, "along", p->axis[p->item[i].along]);
         sink_end(s);
     }
     sink_end(s);

@@ -12,7 +12,7 @@ enum { MOST_OPERANDS = 64 };
 /* Fields that are no row of the schema and no operand. */
 const char *const kernel_words[] = {"family", "template",  "like",  "arch",     "tune",      "run",     "bench",
                                     "rings",  "grid",      "axes",  "epilogue", "reference", "program", "ahead",
-                                    "via",    "direction", "cache", "split",    NULL};
+                                    "via",    "direction", "cache", "split",    "peer",      NULL};
 
 static bool is_other(const char *name)
 {
@@ -612,8 +612,11 @@ void read_kernel(struct reader *r, int table)
     read_sizes(r, table, "run", &k->run, &k->run_count);
     read_sizes(r, table, "bench", &k->bench, &k->bench_count);
     check_layouts(r);
+    if (module)
+        module_peer(r, table);
+    else
+        peer_field(r, table);
     reader_aside_end(r, aside, false);
-    module_peer(r);
     if (module)
         lua_pop(L, 1);
 }

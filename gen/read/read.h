@@ -247,8 +247,13 @@ bool module_has_function(const struct reader *r, const char *family, const char 
 /* Pushes the table of the kernel's fields with the module's program, axes, grid and fields under them; its index. */
 int apply_module(struct reader *r, int table);
 
-/* What problem of a library the kernel is, as its family's module says. */
-void module_peer(struct reader *r);
+/* What problem of a library the kernel is, as its family's module says; its fields stand in the table at `table`. */
+void module_peer(struct reader *r, int table);
+
+/* ---- read/peer.c ----------------------------------------------------------------------------------------------- */
+
+/* The same of a kernel without a family, by its field. */
+void peer_field(struct reader *r, int table);
 
 /* ---- read/trace.c -------------------------------------------------------------------------------------------- */
 

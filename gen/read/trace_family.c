@@ -309,12 +309,15 @@ int apply_module(struct reader *r, int from)
     return table;
 }
 
-void module_peer(struct reader *r)
+void module_peer(struct reader *r, int table)
 {
     struct spec_kernel *k = reader_kernel(r);
     const struct trace_module *m = find_module(r, k->family);
     if (!m)
         return;
+    if (lua_getfield(r->L, table, "peer") != LUA_TNIL)
+        reader_fault(r, "peer", AT_KEY, "FIELD-UNKNOWN", "family \"%s\" says it; take it out", m->family.name);
+    lua_pop(r->L, 1);
     k->peer = m->family.peer;
     k->peer.plain = k->tensor_count == k->peer.count && k->scalar_count == 0;
     for (const char **f = m->function; *f; f++) {

@@ -121,7 +121,7 @@ int64_t expr_apply_int(enum expr_op op, int64_t a, int64_t b);
 struct expr_env {
     void *context;
     const int64_t *symbol; /* by dim */
-    const int64_t *index;  /* by axis */
+    const int64_t *index;  /* by axis: of INDEX, and of AT */
     double acc;            /* EXPR_ACC */
     double (*tensor)(void *context, int tensor, int rank, const int64_t *at);
     double (*scalar)(void *context, int scalar);

@@ -142,6 +142,7 @@ static union value compute(const struct evaluation *e, const struct expr_node *n
     case EXPR_SYMBOL:
         v.integer = e->env->symbol[n->integer];
         return v;
+    case EXPR_AT:
     case EXPR_INDEX:
         v.integer = e->env->index[n->integer];
         return v;

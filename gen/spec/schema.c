@@ -48,6 +48,9 @@ static const struct {
     {"tune", "tilewright.fields", "values to try; a list stands for a value"},
     {"run", "table<string, integer>[]", "sizes that run verifies: small, ragged ones"},
     {"bench", "table<string, integer>[]", "sizes worth timing"},
+    {"peer", "table<integer|string, string>",
+     "problem of a library that bench times beside the kernel, and its tensors: { \"gemm\", a = \"A\", b = \"B\", d = "
+     "\"D\" }; where data decide its rows, one product of all of them"},
     {"epilogue", "fun(acc: tilewright.value, t: table, i: table): any",
      "value of each output element; a table by tensor for several outputs"},
     {"rings", "table[]", "template: { \"x\", stages = 2 }, tensors that travel together through shared memory"},

@@ -134,7 +134,7 @@ struct spec_arch_program {
 };
 
 /* The problem of a library that a kernel solves, or that is in it: peer = { "gemm", a = "A", b = "B", d = "D" } of its
- * family's module. */
+ * family's module, or of the kernel. */
 enum { SPEC_PEER_ROLES = 8 };
 struct spec_peer {
     const char *problem; /* "gemm"; NULL: none is known */

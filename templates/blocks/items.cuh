@@ -3,16 +3,31 @@
 //@ -- two axes: such bands as squares, each along a Hilbert curve, every other band backwards, and what is left of a
 //@ -- band as in the grouped order; "longest": along one axis from the far end on, where items are longest, in bands of
 //@ -- as many others as share what the L2 holds.
+//@ --
+//@ -- Where data say how far along an axis items have anything to store (`filled`, plan/steps.h), the others are gone
+//@ -- past here, without a load of theirs: one that is known by the place along another axis is the extent of what is
+//@ -- dealt out at that place, so that items behind it are not counted, and every block has as many of the rest. The
+//@ -- order is that of the remaining axes then.
 //@ param model table
 //@ param schedule table
 //@ param cluster table
 //@ local order, blocks, dynamic = schedule.order, 1, has(schedule, "dynamic")
-//@ local items, names, places = model.item, {}, ""
-//@ for i, item in ipairs(items) do
-//@     names[i] = "across_" .. item.axis
+//@ local items, names, places, filled, walked = {}, {}, "", nil, nil
+//@ for _, item in ipairs(model.item) do
+//@     if has(item, "filled") then filled = item end
+//@ end
+//@ local along = filled and has(filled, "along") and filled.along
+//@ for _, item in ipairs(model.item) do
 //@     places = places .. ", int &at_" .. item.axis
 //@     blocks = blocks * cluster[item.axis]
+//@     if along == item.axis and not has(item, "filled") then
+//@         walked = item
+//@     else
+//@         items[#items + 1] = item
+//@         names[#items] = "across_" .. item.axis
+//@     end
 //@ end
+//@ local asked = along and not walked
 struct item_order {
     int next; // what else there is to know is computed again for each item: registers are dear in between
 //@ if order == "longest" and not dynamic then
@@ -20,6 +35,10 @@ struct item_order {
 //@ end
 //@ if order == "longest" then
     int group; // others that are taken together
+//@ end
+//@ if walked then
+    int walked; // the place along ${walked.axis} of the item that was taken last
+    int before; // items at places before it
 //@ end
 };
 
@@ -47,20 +66,35 @@ __device__ __forceinline__ void hilbert(u32 step, u32 &across, u32 &along)
 }
 
 //@ end
+//@ local function across(item, value, declared)
+//@     local span = item.tile * cluster[item.axis]
+//@     local up, type = span - 1, declared and "" or unsigned and "const u32 " or "const int "
+//@     if unsigned and span == 1 then
+    ${type}across_${item.axis} = (u32)${value};
+//@     elseif unsigned then
+    ${type}across_${item.axis} = ((u32)${value} + ${up}) / ${span};
+//@     elseif span == 1 then
+    ${type}across_${item.axis} = (int)(${value});
+//@     else
+    ${type}across_${item.axis} = (int)(((i64)${value} + ${up}) / ${span});
+//@     end
+//@ end
+//@ local function filled_extent()
+//@     local extent = fragment_uniform("g", filled.filled, filled.extent)
+//@     local statements, last, value = extent.at, extent[1], extent[2]
+    ${statements}
+    const int filled = of_warp((int)max((i64)0, min((i64)(${last}), (i64)(${value}))));
+//@ end
 //@ local function extents()
 //@     for i, item in ipairs(items) do
-//@         local extent = fragment_uniform("x" .. i .. "_", item.extent)
-//@         local span = item.tile * cluster[item.axis]
-//@         local up, value, statements = span - 1, extent[1], extent.at
+//@         if item ~= filled or asked then
+//@             local extent = fragment_uniform("x" .. i .. "_", item.extent)
+//@             local statements = extent.at
     ${statements}
-//@         if unsigned and span == 1 then
-    const u32 across_${item.axis} = (u32)${value};
-//@         elseif unsigned then
-    const u32 across_${item.axis} = ((u32)${value} + ${up}) / ${span};
-//@         elseif span == 1 then
-    const int across_${item.axis} = (int)(${value});
-//@         else
-    const int across_${item.axis} = (int)(((i64)${value} + ${up}) / ${span});
+//@             across(item, extent[1])
+//@         elseif not walked then
+//@             filled_extent()
+//@             across(item, "filled")
 //@         end
 //@     end
 //@ end
@@ -74,21 +108,24 @@ __device__ __forceinline__ void hilbert(u32 step, u32 &across, u32 &along)
 //@     end
 //@ end
 //@ local all = #count > 0 and table.concat(count, " * ") or "1"
-//@ if order == "longest" and dynamic then
-//@     local far, seen = schedule.longest, {}
-//@     local function declare(node) -- what the loop's length is read from, and is defined further down
-//@         local n = model.fused[node + 1]
-//@         if n.op == "TENSOR" and not has(seen, n.tensor) then
-//@             local t, indices = model.tensor[n.tensor], {}
-//@             for i = 1, t.rank do indices[i] = "i64" end
-//@             local list = csv(indices)
-//@             seen[n.tensor] = true
+//@ local seen = {}
+//@ local function declare(node) -- what is read where an item is found, and is defined further down
+//@     local n = model.fused[node + 1]
+//@     if n.op == "TENSOR" and not has(seen, n.tensor) then
+//@         local t, indices = model.tensor[n.tensor], {}
+//@         for i = 1, t.rank do indices[i] = "i64" end
+//@         local list = csv(indices)
+//@         seen[n.tensor] = true
 __device__ __forceinline__ i64 ${t.name}_at(const arguments &args, ${list});
-//@         end
-//@         if has(n, "arg") then
-//@             for _, a in ipairs(n.arg) do declare(a) end
+//@     end
+//@     for _, key in ipairs { "arg", "index" } do
+//@         if has(n, key) then
+//@             for _, a in ipairs(n[key]) do declare(a) end
 //@         end
 //@     end
+//@ end
+//@ if order == "longest" and dynamic then
+//@     local far = schedule.longest
 //@     if schedule.loop >= 0 then
 //@         declare(model.loop[schedule.loop + 1].from)
 //@         declare(model.loop[schedule.loop + 1].to)
@@ -143,8 +180,20 @@ __device__ __forceinline__ item_order items_begin(const arguments &args)
 //@ else
 __device__ __forceinline__ item_order items_begin(const arguments &args)
 {
-    item_order s = {(int)${own}};
+//@     local start = walked and ", 0, 0" or ""
+    item_order s = {(int)${own}${start}};
     return s;
+}
+//@ end
+//@ if filled then
+
+//@     declare(filled.filled)
+
+// What all lanes that are here have alike. Of a number that was read from memory the compiler does not know that, and
+// what turns by it, a ring's stage and phase too, it would keep for each thread.
+__device__ __forceinline__ int of_warp(int value)
+{
+    return __reduce_max_sync(__activemask(), value);
 }
 //@ end
 
@@ -157,15 +206,41 @@ __device__ __forceinline__ bool items_at(const arguments &args, const item_order
 __device__ __forceinline__ bool items_next(const arguments &args, item_order &s${places})
 {
 //@ end
+//@ if asked then
+    for (;;) {
+//@     deeper()
+//@ end
 //@ extents()
 //@ local total = table.concat(names, " * ")
-//@ if unsigned then
-    const u32 number = (u32)s.next;
+//@ local count = unsigned and "u32" or "int"
+//@ if walked then
+//@     local extent = fragment_uniform("y", walked.extent)
+//@     local statements, value = extent.at, extent[1]
+    ${statements}
+    const i64 end_${walked.axis} = ${value};
+    ${count} across_${filled.axis};
+    for (;; s.walked += ${walked.tile}) {
+        at_${walked.axis} = s.walked;
+        if (at_${walked.axis} >= end_${walked.axis})
+            return false;
+//@     deeper()
+//@     filled_extent()
+//@     across(filled, "filled", true)
+//@     shallower()
+        if (s.next - s.before < (int)(${total}))
+            break;
+        s.before += (int)(${total});
+    }
+    const ${count} number = (${count})(s.next - s.before);
 //@ else
+//@     if unsigned then
+    const u32 number = (u32)s.next;
+//@     else
     const int number = s.next;
-//@ end
+//@     end
     if (number >= ${total})
         return false;
+//@ end
 //@ if unsigned then
 //@     local m, n = items[1], items[2]
     const u32 band = number / (${schedule.group} * across_${n.axis});
@@ -236,14 +311,30 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@ else
     s.next += (int)${clusters};
 //@ end
+//@ if asked then
+//@     for _, item in ipairs(items) do
+//@         local size = cluster[item.axis]
+//@         if size > 1 then
+    at_${item.axis} *= ${size};
+//@         end
+//@     end
+//@     local last = fragment_uniform("g", filled.filled)
+//@     local statements, value = last.at, last[1]
+    ${statements}
+    if (of_warp(${value} > at_${filled.axis}))
+        break;
+//@     shallower()
+    }
+//@ end
 //@ if blocks > 1 then
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
 //@     local stride = 1
 //@     for i, item in ipairs(items) do
 //@         local size = cluster[item.axis]
+//@         local times = asked and "" or " * " .. size
 //@         if size > 1 then
-    at_${item.axis} = at_${item.axis} * ${size} + (int)(rank / ${stride} % ${size}) * ${item.tile};
+    at_${item.axis} = at_${item.axis}${times} + (int)(rank / ${stride} % ${size}) * ${item.tile};
 //@             stride = stride * size
 //@         end
 //@     end

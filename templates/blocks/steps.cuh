@@ -652,11 +652,54 @@ ${other.rows}
 //@     end
 //@     return classes[name] .. "_turns"
 //@ end
-//@ local function coordinates(step, prefix)
+//@ -- Whether the value is read from data, and whether it is one for the whole item, whatever the turn of a loop.
+//@ local function origin(node)
+//@     local n = model.fused[node + 1]
+//@     local data, fixed = n.op == "TENSOR", n.op ~= "LOOP" and n.op ~= "TILE" and n.op ~= "ROW" and n.op ~= "COLUMN"
+//@     for _, key in ipairs { "arg", "index" } do
+//@         for k = 1, has(n, key) and #n[key] or 0 do
+//@             local of_data, of_item = origin(n[key][k])
+//@             data, fixed = data or of_data, fixed and of_item
+//@         end
+//@     end
+//@     return data, fixed
+//@ end
+//@ -- Coordinates of a step, by its number, that are read from data once an item and not in every turn; their names.
+//@ local once = {}
+//@ local function places(step)
 //@     local nodes = {}
 //@     for d, node in ipairs(step.at) do nodes[d] = node end
 //@     if has(step, "end") then nodes[#nodes + 1] = step["end"] end
-//@     return fragment_uniform(prefix, table.unpack(nodes))
+//@     return nodes
+//@ end
+//@ local function read_once(i)
+//@     local nodes, which = {}, {}
+//@     for d, node in ipairs(places(role.step[i])) do
+//@         local data, fixed = origin(node)
+//@         if data and fixed then nodes[#nodes + 1], which[#which + 1] = node, d end
+//@     end
+//@     if #nodes > 0 then
+//@         local got = fragment_uniform("i" .. i .. "_", table.unpack(nodes))
+//@         local statements = got.at
+//@         once[i] = {}
+${statements}
+//@         for k, d in ipairs(which) do
+//@             local name, value = "i" .. i .. "_at" .. d - 1, as_int(got[k])
+//@             once[i][d] = name
+const int ${name} = ${value};
+//@         end
+//@     end
+//@ end
+//@ local function coordinates(i, letter)
+//@     local nodes, which, known, got = {}, {}, once[i] or {}, { at = "", rows = "" }
+//@     for d, node in ipairs(places(role.step[i])) do
+//@         if not known[d] then nodes[#nodes + 1], which[#which + 1] = node, d end
+//@     end
+//@     if #nodes > 0 then got = fragment_uniform((letter or "c") .. i .. "_", table.unpack(nodes)) end
+//@     local all = { at = got.at, rows = got.rows }
+//@     for d, name in pairs(known) do all[d] = name end
+//@     for k, d in ipairs(which) do all[d] = got[k] end
+//@     return all
 //@ end
 //@ -- A stage that all threads of the role have a part in: the next phase of its barriers waits for each of them.
 //@ local function shared_by_all(name)
@@ -802,6 +845,12 @@ while (items_next(args, items${next_item})) {
 //@         opened[#opened + 1] = { items = true }
 //@         variables(i)
 //@         deeper()
+//@         for j = i + 1, ended(i) do
+//@             local fill = role.step[j]
+//@             local copied = fill.op == "fill" and #model.ring[fill.ring].tensor > 0
+//@             copied = copied and model.ring[fill.ring].filler == "bulk" and has(fill, "at")
+//@             if copied and not has(model.tensor[fill.tensor], "gathered") then read_once(j) end
+//@         end
 //@     elseif op == "loop" and has(step, "loop") then
 //@         -- The variable follows from the turn: nothing but that is carried around.
 //@         local loop = model.loop[step.loop + 1]
@@ -824,6 +873,7 @@ for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
 //@         opened[#opened + 1] = {}
 //@         -- The chunks of a store.
 //@         storing = model.tensor[call]
+//@         for j = i, ended(i) do if role.step[j].op == "store" then read_once(j) end end
 //@         local across = step.count // blocks
 //@         local pairs = chunk_columns(storing) // 8
 //@         local unroll = is_long(i) and 1 or step.count
@@ -881,7 +931,7 @@ if (threadIdx.x == 0)
 ${call}(${ring}_fill);
 //@         end
 //@     elseif op == "fill" and model.ring[ring].filler == "cp_async" then
-//@         local at = coordinates(step, "c" .. i .. "_")
+//@         local at = coordinates(i)
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
 //@         filled_of[ring] = filled % #model.ring[ring].tensor
 //@         local before, next_step = i > 1 and role.step[i - 1], i < #role.step and role.step[i + 1]
@@ -922,7 +972,7 @@ ${call}(${ring}_stage);
 ${call}(${ring}_fill, ${step.place}, consumer);
 ${ring}_advance(${ring}_fill);
 //@     elseif op == "fill" then
-//@         local at = coordinates(step, "c" .. i .. "_")
+//@         local at = coordinates(i)
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
 ${statements}
 //@         local filled_tensor = model.tensor[step.tensor]
@@ -1039,7 +1089,7 @@ items_take(args, items);
 //@     elseif op == "global" and call == "items_done" then
 items_done(args);
 //@     elseif op == "global" and (call == "parts_put" or call == "parts_take") then
-//@         local at, word = coordinates(step, "g" .. i .. "_"), call == "parts_put" and "_put" or "_take"
+//@         local at, word = coordinates(i, "g"), call == "parts_put" and "_put" or "_take"
 //@         local statements, part = at.at, call == "parts_put" and ", at_" .. model.item[#model.item].axis or ""
 //@         local tile = at[1]
 {
@@ -1047,7 +1097,7 @@ items_done(args);
     ${step.place}${word}(args, (int)(${tile})${part}, ${step.place});
 }
 //@     elseif op == "global" and call == "parts_count" then
-//@         local at = coordinates(step, "g" .. i .. "_")
+//@         local at = coordinates(i, "g")
 //@         local statements, tile = at.at, at[1]
 ${statements}
 bool parts_are_here = parts_count(args, (int)(${tile}));
@@ -1082,7 +1132,7 @@ if (consumer == ${step.only})
 ${call}(consumer);
 //@         end
 //@     elseif op == "write" and model.ring[ring].filler == "arrive" and #model.ring[ring].tensor > 0 then
-//@         local at, t = coordinates(step, "c" .. i .. "_"), model.tensor[step.tensor]
+//@         local at, t = coordinates(i), model.tensor[step.tensor]
 //@         local statements, each, list = at.at, at.rows, table.concat(at, ", ")
 //@         local height = t.tile[t.gathered]
 //@         local width = t.tile_bytes // height // 16
@@ -1110,7 +1160,7 @@ ${call}(part, consumer, buffer);
 //@     elseif op == "fence_async" then
 ${call}();
 //@     elseif op == "store" then
-//@         local at, t = coordinates(step, "c" .. i .. "_"), model.tensor[step.tensor]
+//@         local at, t = coordinates(i), model.tensor[step.tensor]
 //@         local statements, list = at.at, {}
 //@         for d = 1, t.rank do
 //@             local more = ""

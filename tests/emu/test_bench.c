@@ -390,7 +390,7 @@ static void one_group(void **state)
     assert_true(r->sets == 2 && r->time.rounds == 1 && r->time.clock_mhz == 1400);
     assert_true(fabs(r->time.joules - 700 * kernels[0].work.hot) < 1e-3);
     check_json(bench.rows);
-    bench.groups = 11;
+    bench.groups = 13;
     end();
 }
 
@@ -428,6 +428,32 @@ static void all_problems(void **state)
         assert_int_equal(o->fast, problem[i].fast);
         assert_int_equal(o->scale[0] != 0, problem[i].fast);
         assert_int_equal(o->scale_type, problem[i].compute == 72 ? 10 : 0);
+        end();
+    }
+}
+
+/* Groups of rows that data decide: operations and bytes are of the rows that are there, and the peer is one product of
+ * all of them, with one B. */
+static void groups_of_rows(void **state)
+{
+    static const struct {
+        const char *kernel;
+        double rows, of_b, data; /* all groups' rows, groups of B that are read, bytes of counts or numbers */
+    } grouped[] = {{"masked", 70 + 136, 2, 3 * 4}, {"contiguous", 64 + 8, 3, 3 * 4}};
+    (void)state;
+    for (size_t i = 0; i < sizeof grouped / sizeof *grouped; i++) {
+        const double rows = grouped[i].rows, n = 72, k = 64;
+        begin(grouped[i].kernel);
+        bench.options.mode[TIME_SUSTAINED] = false;
+        assert_int_equal(bench_all(&bench), 0);
+        assert_int_equal(bench.rows, 3);
+        is(grouped[i].kernel, "cublaslt", TIME_BURST, heuristics[BEST_BURST].work.cool, 1);
+        const struct bench_result *own = row(grouped[i].kernel, "tilewright", TIME_BURST);
+        const struct bench_result *peer = row(grouped[i].kernel, "cublaslt", TIME_BURST);
+        assert_true(fabs(own->flops - 2 * rows * n * k) < 1);
+        assert_true(fabs(own->bytes - 2 * (rows * k + grouped[i].of_b * n * k + rows * n) - grouped[i].data) < 1);
+        assert_true(peer->flops == 2 * rows * n * k && peer->bytes == 2 * (rows * k + n * k + rows * n));
+        assert_true(!own->plain && peer->plain);
         end();
     }
 }
@@ -475,6 +501,7 @@ static int end_all(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(one_group), cmocka_unit_test(wrong_beside_peer),
-                                       cmocka_unit_test(all_problems), cmocka_unit_test(no_library)};
+                                       cmocka_unit_test(all_problems), cmocka_unit_test(groups_of_rows),
+                                       cmocka_unit_test(no_library)};
     return cmocka_run_group_tests_name("bench", tests, begin_all, end_all);
 }

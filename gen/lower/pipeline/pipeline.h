@@ -78,11 +78,6 @@ int pipeline_ring_tiles(struct pipeline *x, const struct derive_ring *ring, stru
 /* The variable of each loop. Its range is said where the loop is walked. 0, 1, 3. */
 int pipeline_loops(struct pipeline *x);
 
-/* Items in order: of two axes that both have tiles, bands of rows of items, so that neighbours share both operands in
- * the L2; else the last axis fastest. persistent: plan.blocks_per_sm blocks a multiprocessor take item after item, else
- * each block takes one. 0 or 3. */
-int pipeline_items(struct pipeline *x, bool persistent);
-
 int pipeline_bytes_moved(struct plan *p); /* 0 or 3 */
 
 /* ---- pipeline_shapes.c: each returns 0, or 1 where it reported a fault ------------------------------------------- */
@@ -159,13 +154,14 @@ int pipeline_part_maps(struct pipeline *x); /* maps of fewer rows of what comes 
 
 /* ---- pipeline_items.c -------------------------------------------------------------------------------------------- */
 
+/* Items in order: of two axes that both have tiles, bands of rows of items, so that neighbours share both operands in
+ * the L2; else the last axis fastest. persistent: plan.blocks_per_sm blocks a multiprocessor take item after item, else
+ * each block takes one. 0 or 3. */
+int pipeline_items(struct pipeline *x, bool persistent);
+
 /* Whether items come from a counter, once they are in the Plan. unlike: they differ in length. 0, 1, 3. */
 int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent);
 int pipeline_check_dynamic(const struct pipeline *x, bool persistent); /* that they can, where the spec asks; 0, 1 */
-
-/* How many items along the first of two axes make a band of the order `way`, or a side of its squares; plain: the order
- * is not that of items of different length. 0, 1. */
-int pipeline_group(struct pipeline *x, const char *way, bool plain, int *group);
 
 /* The ring that passes items on, where they come from a counter: its bytes of shared memory, and the ring itself, but
  * for its barriers, and its memory, which comes behind tiles. 0 or 3. */

@@ -1,20 +1,19 @@
 /* Clusters: tiles that do not depend on where items begin along an axis are shared along it by multicast. */
 #include <stdio.h>
 
+#include "lower/derive/filled.h"
 #include "lower/pipeline/pipeline.h"
 
 bool pipeline_reads_axis(const struct expr_graph *g, int node, int axis)
 {
-    const struct expr_node *n = &g->node[node];
-    if (n->op == EXPR_AT && n->integer == axis)
-        return true;
-    for (int i = 0; i < 3; i++)
-        if (n->arg[i] >= 0 && pipeline_reads_axis(g, n->arg[i], axis))
-            return true;
-    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank; i++)
-        if (pipeline_reads_axis(g, g->index[n->first_index + i], axis))
-            return true;
-    return false;
+    return derive_tells_apart(g, node, axis, 0);
+}
+
+/* Places along the axis that the items of a cluster take, one of two blocks where it is still to be chosen. */
+static int span_of(const struct pipeline *x, int axis)
+{
+    const struct program_axis *a = &x->program->axis[axis];
+    return (a->tile > 0 ? a->tile : 1) * (a->cluster > 1 ? a->cluster : 2);
 }
 
 bool pipeline_reads_data(const struct expr_graph *g, int node)
@@ -34,7 +33,7 @@ static bool is_shared_along(const struct pipeline *x, const struct program_op *l
     if (x->d.work.op[load - x->program->op].summed)
         return false;
     for (int k = 0; k < x->plan->tensor[load->tensor].rank; k++)
-        if (pipeline_reads_axis(x->program->graph, load->at[k].start, axis))
+        if (derive_tells_apart(x->program->graph, load->at[k].start, axis, span_of(x, axis)))
             return false;
     return true;
 }
@@ -43,13 +42,14 @@ static bool is_shared_along(const struct pipeline *x, const struct program_op *l
 static const struct program_op *uneven_loop(const struct pipeline *x, int axis)
 {
     const struct expr_graph *g = x->program->graph;
+    const int span = span_of(x, axis);
     for (int i = 0; i < x->program->op_count; i++) {
         const struct program_op *o = &x->program->op[i];
         if (o->kind != PROGRAM_LOOP)
             continue;
-        bool uneven = pipeline_reads_axis(g, o->from, axis) || pipeline_reads_axis(g, o->to, axis);
+        bool uneven = derive_tells_apart(g, o->from, axis, span) || derive_tells_apart(g, o->to, axis, span);
         for (int d = 0; o->list >= 0 && d + 1 < x->plan->tensor[o->list].rank; d++)
-            uneven = uneven || pipeline_reads_axis(g, o->at[d].start, axis);
+            uneven = uneven || derive_tells_apart(g, o->at[d].start, axis, span);
         if (uneven)
             return o;
     }

@@ -2,6 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "lower/derive/filled.h"
 #include "lower/pipeline/pipeline.h"
 
 enum {
@@ -17,11 +18,28 @@ static int refuse(const struct pipeline *x, const struct spec_value *field, cons
     return program_refuse(x->l, field->loc, "PROGRAM-DYNAMIC", "%s", text);
 }
 
-int pipeline_group(struct pipeline *x, const char *way, bool plain, int *group)
+/* The axis along which items are walked, because what each of its places leaves to others is known there; -1: none. */
+static int walked(const struct plan *p)
+{
+    for (int i = 0; i < p->item_count; i++)
+        if (p->item[i].filled && p->item[i].along >= 0 && p->item[i].along != p->item[i].axis)
+            return p->item[i].along;
+    return -1;
+}
+
+/* Axes among whose items there is an order: not the one that is walked. */
+static int ordered(const struct plan *p)
+{
+    return p->item_count - (walked(p) >= 0);
+}
+
+/* How many items along the first of two axes make a band of the order `way`, or a side of its squares; plain: the order
+ * is not that of items of different length. 0, 1. */
+static int choose_group(struct pipeline *x, const char *way, bool plain, int *group)
 {
     const struct spec_value *set = pipeline_field(x, "schedule.group");
     const bool curve = strcmp(way, "hilbert") == 0, banded = curve || strcmp(way, "grouped") == 0;
-    const int items = x->plan->item_count;
+    const int items = ordered(x->plan);
     if (!banded || items != 2)
         program_field_idle(x->l, FIELD_GROUP);
     if (plain && (items == 1 || (banded && items != 2)))
@@ -153,4 +171,116 @@ int pipeline_item_memory(struct pipeline *x)
         return 0;
     const char *name = plan_text(p, "%s.item", p->ring[plan_number(p->item_ring)].name);
     return name && family_add_shared(p, name, STAGES * stage_bytes(x), STAGE_UNIT, STAGES) ? 0 : 3;
+}
+
+/* Items whose loop is longer the further they stand along an axis: the longest first. 0, 1: there is no such axis, 3.
+ */
+static int longest_first(struct pipeline *x)
+{
+    const struct expr_graph *g = x->program->graph;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        if (o->kind != PROGRAM_LOOP || o->depth > 0)
+            continue;
+        for (int k = 0; k < x->plan->item_count; k++) {
+            const struct plan_item *item = &x->plan->item[k];
+            int status = 0;
+            bool grows = !pipeline_reads_data(g, o->to) && pipeline_reads_axis(g, o->to, item->axis);
+            grows = grows || derive_masks_grow(&x->d, i, item->axis, &status);
+            if (!grows && !status)
+                continue;
+            if (status)
+                return status;
+            return family_add_word(x->plan, "schedule.longest", x->plan->axis[item->axis]);
+        }
+    }
+    return 1;
+}
+
+/* A loop of the program is split among blocks. */
+static bool has_parts(const struct pipeline *x)
+{
+    bool parts = false;
+    for (int i = 0; i < x->program->op_count; i++)
+        parts = parts || (x->program->op[i].kind == PROGRAM_LOOP && x->program->op[i].parts);
+    return parts;
+}
+
+/* Items that data leave nothing to store are gone past where items are found, without a load and without a step. Those
+ * behind the end of an axis, where that is known by one other axis, are not even counted: the blocks walk along that
+ * axis, and what is left is dealt out evenly. */
+static int leave_out(struct pipeline *x, int longest)
+{
+    struct derive_filled filled;
+    if (longest != 1 || is_asked(x) || has_parts(x))
+        return 0;
+    int status = derive_filled(&x->d, x->cluster, &filled);
+    for (int i = 0; i < x->plan->item_count && !status; i++) {
+        struct plan_item *item = &x->plan->item[i];
+        if (item->axis != filled.axis)
+            continue;
+        item->filled = filled.end;
+        item->along = filled.along;
+        status = family_reason(x->plan, plan_text(x->plan, "grid.%s", x->plan->axis[item->axis]), "by data",
+                               item->along == item->axis ? "items of which nothing is stored are gone past"
+                                                         : "items behind the end have nothing to store");
+    }
+    return status;
+}
+
+int pipeline_items(struct pipeline *x, bool persistent)
+{
+    struct plan *p = x->plan;
+    struct expr_graph *g = &p->graph;
+    int total = expr_int(g, 1), two = 0;
+    p->item = plan_alloc(p, sizeof *p->item * (size_t)(x->program->axis_count + 1));
+    if (!p->item)
+        return 3;
+    for (int i = 0; i < x->program->axis_count; i++) {
+        const struct program_axis *a = &x->program->axis[i];
+        if (a->extent < 0)
+            continue;
+        struct plan_item *item = &p->item[p->item_count++];
+        *item = (struct plan_item){.axis = i, .tile = a->tile > 0 ? a->tile : 1};
+        item->extent = expr_import(&p->fused, x->program->graph, a->extent);
+        int extent = expr_import(g, x->program->graph, a->extent);
+        total = expr_binary(g, EXPR_MUL, total, expr_ceil_div(g, extent, expr_int(g, item->tile * x->cluster[i])));
+        if (family_add_value(p, plan_text(p, "cluster.%s", a->name), x->cluster[i]))
+            return 3;
+        if (item->extent < 0 || total < 0)
+            return 3;
+    }
+    int longest = longest_first(x);
+    if (longest == 3 || leave_out(x, longest))
+        return 3;
+    for (int i = 0; i < p->item_count; i++)
+        if (p->item[i].axis != walked(p))
+            two += x->program->axis[p->item[i].axis].tile > 0 ? 1 : 3;
+    const struct spec_value *order = pipeline_field(x, "schedule.order");
+    const char *way = order->set ? order->text
+                      : two == 2 ? "grouped"
+                                 : "row",
+               *why = "neighbours share tiles in the L2";
+    if (x->l->swapped && !order->set && two == 2)
+        way = pipeline_streamed_order(x, &why);
+    if (longest == 0 && !order->set) {
+        way = "longest";
+        why = "items differ in length, and those that begin last are the shortest";
+    }
+    int group, fault = choose_group(x, way, longest == 1, &group);
+    if (fault)
+        return fault;
+    if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
+        family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
+        return 3;
+    int dynamic = pipeline_dynamic(x, longest == 0, persistent);
+    if (dynamic)
+        return dynamic;
+    if (persistent) {
+        int slots = expr_binary(g, EXPR_MUL, expr_symbol(g, p->symbol_count - 1), expr_int(g, p->blocks_per_sm));
+        total = expr_binary(g, EXPR_MIN, total, expr_binary(g, EXPR_FLOORDIV, slots, expr_int(g, x->blocks)));
+    }
+    p->launch.grid[0] = total = expr_binary(g, EXPR_MUL, total, expr_int(g, x->blocks));
+    p->launch.cluster[0] = x->blocks;
+    return total < 0 ? 3 : 0;
 }
