@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lower/derive/derive_early.h"
 #include "lower/derive/derive_ops.h"
 #include "lower/family.h"
 
@@ -78,7 +79,7 @@ static void forget(struct derive *d, int loop)
     for (int i = 0; i < d->owner_count; i++) {
         if (d->owner[i] < 0)
             continue;
-        bool kept = false;
+        bool kept = derive_early_stays(d, loop, d->owner[i]);
         for (int o = 0; o < d->work.program->op_count; o++) {
             const struct program_op *op = &d->work.program->op[o];
             bool within = o > loop && o < d->work.program->op[loop].end;
@@ -143,8 +144,10 @@ static int end_turn(struct derive *d, int loop)
 
 static int turn(struct derive *d, int loop)
 {
-    int status = body(d, loop + 1, d->work.program->op[loop].end);
-    return status ? status : end_turn(d, loop);
+    int due = derive_early_turn(d, loop), status = body(d, loop + 1, d->work.program->op[loop].end);
+    status = status ? status : end_turn(d, loop);
+    derive_early_end(d, due);
+    return status;
 }
 
 /* What the dot adds to, as soon as it is known: the next turn's dot is then issued without arithmetic in between. The
@@ -555,7 +558,9 @@ static int loop(struct derive *d, int number)
         status = both(d, around_peeled);
     if (d->producer && peeled && !alone && !status)
         status = derive_take_for(d, number, true);
+    status = status ? status : derive_early_begin(d, number);
     status = status ? status : turns(d, number, &range);
+    derive_early_leave(d, number);
     d->around = around;
     d->ahead = d->before = -1;
     d->alone = outer_alone;
