@@ -272,6 +272,40 @@ if (chunk < ${last}) {
 //@     end
 }
 //@ end
+//@ -- The elements that a step reads into a place of rows: of each row, or one for all. `first` finds where they begin.
+//@ local function read_rows(step, at)
+//@     local tensor, place, others, by_row = step.tensor, step.place, {}, at.rows ~= ""
+//@     local first, uniform, rows, index = step.call == tensor .. "_first", at.at, at.rows, at[step.count]
+//@     for d = 1, model.tensor[tensor].rank do
+//@         by_row = by_row or at[d] == "row"
+//@         if d ~= step.count then others[#others + 1] = at[d] end
+//@     end
+//@     local list, begin = csv(others), place .. (by_row and "_begin[block][half]" or "_begin[0][0]")
+{
+    ${uniform}
+//@     if not by_row then
+//@         if first then
+    ${begin} = ${tensor}_begin(args, ${list});
+//@         end
+    const float element = ${tensor}_along(args, ${begin}, ${index});
+//@     end
+    #pragma unroll
+    for (int block = 0; block < ${blocks}; ++block)
+        #pragma unroll
+        for (int half = 0; half < 2; ++half) {
+//@     if by_row then
+            [[maybe_unused]] const int row = first_row + block * ${height} + half * 8;
+            ${rows}
+//@         if first then
+            ${begin} = ${tensor}_begin(args, ${list});
+//@         end
+            ${place}[block][half] = ${tensor}_along(args, ${begin}, ${index});
+//@     else
+            ${place}[block][half] = element;
+//@     end
+        }
+}
+//@ end
 //@ -- Of the loop of chunks around step `number`: by tensor the registers that hold what was read ahead.
 //@ local function reads_ahead(number)
 //@     local held_in = {}
@@ -1054,6 +1088,8 @@ bool parts_are_here = parts_count(args, (int)(${tile}));
 parts_meet();
 //@     elseif op == "barrier" and call == "parts_last" then
 parts_are_here = parts_last(parts_are_here);
+//@     elseif op == "global" and has(step, "place") and model.place[step.place].kind == "rows" then
+//@         read_rows(step, coordinates(step, "g" .. i .. "_"))
 //@     elseif op == "global" and has(step, "place") then
 //@         read_ahead(step, i)
 //@     elseif op == "global" then

@@ -19,13 +19,15 @@
 
 enum {
     MOST = 6,    /* values of a loop, of either kind */
-    BESIDE = 32, /* registers of a thread beside its places: addresses, descriptors, what is under way */
+    BESIDE = 24, /* registers of a thread beside its places: addresses, descriptors, what is under way */
 };
 
 struct early_value {
     int node;   /* of the work graph */
     int place;  /* plan_some(place) */
     bool fixed; /* the same in all turns */
+    int along;  /* plan_some(dim) of the element's tensor in which turns differ, where they do in no other and there are
+                   others: it is found once an item where the elements of a row begin; 0: in each turn */
 };
 
 struct derive_early {
@@ -87,6 +89,25 @@ static void note(struct early_value *list, int *count, int node)
         list[(*count)++] = (struct early_value){.node = node};
 }
 
+/* See early_value.along. All elements of a tensor that are found so differ in the same dim. */
+static int find_along(const struct derive *d, const struct derive_early *e, const unsigned char *needs, int node)
+{
+    const struct expr_graph *g = &d->work.graph;
+    const struct expr_node *n = &g->node[node];
+    int along = 0;
+    for (int k = 0; n->op == EXPR_TENSOR && n->rank > 1 && k < n->rank; k++) {
+        if (!(needs[g->index[n->first_index + k]] & A_TURN))
+            continue;
+        if (along)
+            return 0;
+        along = plan_some(k);
+    }
+    for (int i = 0; i < e->reads; i++)
+        if (e->read[i].along && g->node[e->read[i].node].integer == n->integer && e->read[i].along != along)
+            return 0;
+    return along;
+}
+
 /* The parts of a taken node that are read ahead: those of real numbers that are no elements and no choices fall apart
  * further. */
 static void find_reads(struct derive *d, struct derive_early *e, const unsigned char *needs, int node)
@@ -128,21 +149,31 @@ static bool holds_dot(const struct derive *d, int loop)
     return false;
 }
 
-/* The role's registers hold so many values of rows beside the places that there are. */
-static bool fits(const struct derive *d, int values)
+/* Registers of a thread for each 64 rows: a value of two rows, and where these begin. */
+static int registers_of(const struct early_value *v)
+{
+    return v->along ? 6 : 2;
+}
+
+/* The role's registers hold them beside the places that there are. */
+static bool fits(const struct derive *d, const struct derive_early *e)
 {
     const struct plan *p = d->work.l->plan;
-    int sum = BESIDE + 2 * d->blocks * values;
+    int sum = BESIDE;
+    for (int i = 0; i < e->reads; i++)
+        sum += registers_of(&e->read[i]) * d->blocks;
+    for (int i = 0; i < e->takes; i++)
+        sum += registers_of(&e->taken[i]) * d->blocks;
     for (int i = 0; i < p->place_count; i++)
         sum += p->place[i].registers;
     return sum <= d->registers;
 }
 
 /* plan_some(place) of what is read ahead; 0: there is no memory. */
-static int read_place(struct derive *d, int node)
+static int read_place(struct derive *d, const struct early_value *v)
 {
     struct plan *p = d->work.l->plan;
-    const struct expr_node *n = &d->work.graph.node[node];
+    const struct expr_node *n = &d->work.graph.node[v->node];
     const char *name = n->op == EXPR_TENSOR ? p->tensor[n->integer].name : "choice";
     struct plan_place place = {.name = plan_text(p, "%s_next%d", name, p->place_count),
                                .kind = PLAN_PLACE_ROWS,
@@ -158,7 +189,7 @@ static int give_places(struct derive *d, struct derive_early *e)
 {
     bool fine = true;
     for (int i = 0; i < e->reads && fine; i++)
-        fine = (e->read[i].place = read_place(d, e->read[i].node)) != 0;
+        fine = (e->read[i].place = read_place(d, &e->read[i])) != 0;
     for (int i = 0; i < e->takes && fine; i++) {
         int home = derive_home_of(d, e->taken[i].node);
         fine = (e->taken[i].place = home ? home : derive_new_place(d, e->taken[i].node, "row", 1)) != 0;
@@ -166,7 +197,7 @@ static int give_places(struct derive *d, struct derive_early *e)
     return fine ? 0 : 3;
 }
 
-/* Where they are too many, or registers do not hold them, there are none. 0 or 3. */
+/* Where registers do not hold what would be read a turn ahead, it is read while the turn's own products run. 0 or 3. */
 static int find(struct derive *d, struct derive_early *e)
 {
     const unsigned char *needs = find_needs(d, e->loop);
@@ -181,8 +212,11 @@ static int find(struct derive *d, struct derive_early *e)
         if (!e->taken[i].fixed)
             find_reads(d, e, needs, e->taken[i].node);
     }
-    if (e->takes > MOST || e->reads > MOST || !fits(d, e->takes + e->reads))
-        e->takes = e->reads = 0;
+    e->takes = e->takes > MOST ? 0 : e->takes;
+    for (int i = 0; i < e->reads; i++)
+        e->read[i].along = find_along(d, e, needs, e->read[i].node);
+    if (e->takes == 0 || e->reads > MOST || !fits(d, e))
+        e->reads = 0;
     return give_places(d, e);
 }
 
@@ -196,6 +230,21 @@ static struct derive_early *early_of(const struct derive *d, int loop)
 
 /* ---- steps ------------------------------------------------------------------------------------------------------- */
 
+/* The step that reads the element into its place; call: "first", which finds where its row begins, or "next". */
+static int read_element(struct derive *d, const struct early_value *v, struct plan_step step, const char *call)
+{
+    struct plan *p = d->work.l->plan;
+    const struct expr_node *n = &p->fused.node[plan_number(step.node)];
+    step.op = PLAN_GLOBAL;
+    step.ring = -1;
+    step.tensor = (int)n->integer;
+    step.count = v->along;
+    for (int k = 0; k < n->rank; k++)
+        step.at[k] = plan_some(p->fused.index[n->first_index + k]);
+    step.call = plan_text(p, "%s_%s", p->tensor[step.tensor].name, call);
+    return step.call ? derive_emit(d, d->consumer, step) : 3;
+}
+
 /* The node's value `shift` further in the loop, into the place: from nothing that is in places now, which is of this
  * turn. */
 static int read_into(struct derive *d, int op, const struct early_value *v, int shift, const char *why)
@@ -204,14 +253,13 @@ static int read_into(struct derive *d, int op, const struct early_value *v, int 
     bool unmasked = d->unmasked;
     d->owner_count = 0;
     d->unmasked = false;
-    int expression = derive_built(d, op, v->node, shift, &status);
+    struct plan_step step = {.op = PLAN_TOUCH, .place = v->place, .call = "evaluate", .why = why};
+    step.node = derive_built(d, op, v->node, shift, &status);
     d->owner_count = owners;
     d->unmasked = unmasked;
-    return status
-               ? status
-               : derive_pass(
-                     d, (struct plan_step){
-                            .op = PLAN_TOUCH, .place = v->place, .node = expression, .call = "evaluate", .why = why});
+    if (status)
+        return status;
+    return v->along ? read_element(d, v, step, shift ? "next" : "first") : derive_pass(d, step);
 }
 
 int derive_early_begin(struct derive *d, int loop)
