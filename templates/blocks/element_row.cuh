@@ -17,8 +17,8 @@
 //@     local index = text:sub(5)
 //@     inside[i] = index .. " >= 0 && " .. index .. " < " .. ends[i]
 //@ end
-//@ local statements, condition, at, others = ends.at, table.concat(inside, " && "), table.concat(place, " + "), csv(list)
-//@ local last_statements, past = last.at, last[1]
+//@ local statements, condition, at = ends.at, table.concat(inside, " && "), table.concat(place, " + ")
+//@ local last_statements, past, others = last.at, last[1], csv(list)
 //@ local further = along == rank and "i" or "i * args." .. t .. "_stride" .. along - 1
 // Below 0: they are outside.
 __device__ __forceinline__ i64 ${t}_begin(const arguments &args, ${others})

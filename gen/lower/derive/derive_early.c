@@ -19,7 +19,7 @@
 
 enum {
     MOST = 6,    /* values of a loop, of either kind */
-    BESIDE = 24, /* registers of a thread beside its places: addresses, descriptors, what is under way */
+    BESIDE = 32, /* registers of a thread beside its places: addresses, descriptors, what is under way */
 };
 
 struct early_value {

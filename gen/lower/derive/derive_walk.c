@@ -441,9 +441,9 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
 static int turns(struct derive *d, int number, const struct range *r)
 {
     struct expr_graph *g = &d->work.l->plan->fused;
-    int status = 0, count = r->count, inside = r->inside;
+    int status = derive_early_begin(d, number), count = r->count, inside = r->inside;
     d->around = number;
-    if (d->ahead >= 0) {
+    if (d->ahead >= 0 && !status) {
         status = derive_issue(d, d->ahead, PLAN_FROM_ZERO, 0);
         d->cut = inside ? beyond_end(d, number, r->end) : 0;
         status = status ? status : begin_turn(d, number, 0);
@@ -456,6 +456,7 @@ static int turns(struct derive *d, int number, const struct range *r)
     status = status ? status : loops(d, number, r, count, inside);
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
+    derive_early_leave(d, number);
     return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
 }
 
@@ -558,9 +559,7 @@ static int loop(struct derive *d, int number)
         status = both(d, around_peeled);
     if (d->producer && peeled && !alone && !status)
         status = derive_take_for(d, number, true);
-    status = status ? status : derive_early_begin(d, number);
     status = status ? status : turns(d, number, &range);
-    derive_early_leave(d, number);
     d->around = around;
     d->ahead = d->before = -1;
     d->alone = outer_alone;

@@ -100,6 +100,19 @@ static void write_turn_scale(struct dots *d, const char *scale)
         random_write(d->g, "  of = tensor { N // 8 + 1, K // 16 + 1, dtype = \"fp32\" },\n");
 }
 
+/* What stands beside a product's sum; tile: `C` does. */
+static void write_beside(struct dots *d, const struct beside *b, bool tile)
+{
+    if (b->columns)
+        random_write(d->g, "  bias = tensor { N, dtype = \"%s\", axes = \"n\" },\n", d->dtype);
+    if (b->rows)
+        random_write(d->g, "  along = tensor { M, dtype = \"fp32\", axes = \"m\" },\n");
+    if (tile)
+        random_write(d->g, "  C = tensor { M, N, dtype = \"%s\", axes = \"m n\" },\n", d->dtype);
+    if (b->scalar)
+        random_write(d->g, "  scale = scalar(\"fp32\", 0.75),\n");
+}
+
 /* One product, or two loops behind each other, or a loop in a loop, and what follows. */
 static void product(struct dots *d)
 {
@@ -133,14 +146,7 @@ static void product(struct dots *d)
                  d->out, turned ? "n m" : "m n");
     if (second)
         random_write(g, "  E = tensor { M, K, dtype = \"%s\", axes = \"m k\" },\n", d->dtype);
-    if (b.columns)
-        random_write(g, "  bias = tensor { N, dtype = \"%s\", axes = \"n\" },\n", d->dtype);
-    if (b.rows)
-        random_write(g, "  along = tensor { M, dtype = \"fp32\", axes = \"m\" },\n");
-    if (c)
-        random_write(g, "  C = tensor { M, N, dtype = \"%s\", axes = \"m n\" },\n", d->dtype);
-    if (b.scalar)
-        random_write(g, "  scale = scalar(\"fp32\", 0.75),\n");
+    write_beside(d, &b, c);
     if (two)
         random_write(g, "  F = tensor { M, N, dtype = \"%s\", axes = \"m n\", out = true },\n",
                      random_chance(g, 50) ? "fp32" : d->dtype);
