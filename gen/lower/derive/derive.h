@@ -14,7 +14,7 @@
  *
  * PLACES. Expressions have none, but for those that are carried, that are operands, or that several operations take:
  * these are computed once, where the first of them stands; into the registers of the accumulator that they are computed
- * from where nobody needs that any more.
+ * from where nobody needs that any more. What a turn reads of tensors and no dot gives is read early: derive_early.c.
  *
  * WAITS. Each dot is a group of its own. Before the first touch of registers that a group writes or reads stands a wait
  * with the number of groups that were issued behind it. A group that nobody waited for during the turn behind its own

@@ -123,7 +123,8 @@ static void product(struct dots *d)
     bool swizzle = random_option(g, "swizzle", 20), two = random_option(g, "outputs", 25);
     bool from = random_option(g, "first.tile", 25);
     char cast[40];
-    const char *bytes = at ? NULL : bytes_of(d, cast), *scale = turn_scale(d);
+    /* ptxas serialises dots of a nested loop whose sum threads add to, and of one behind it (C7515). */
+    const char *bytes = at ? NULL : bytes_of(d, cast), *scale = nested && second ? NULL : turn_scale(d);
     struct beside b = random_dots_beside(d);
     bool c = b.tile || from, three = two && random_rare(g, "three outputs", 3);
     random_dots_how(d, 0);
