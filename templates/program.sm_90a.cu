@@ -171,11 +171,13 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@         local each = p.registers // blocks
         ${type} ${p.name}[${blocks}][${each}];
 //@     end
+//@     local begins = false
 //@     for _, s in ipairs(plan.role.consumer.step) do
 //@         local first = p.kind == "rows" and s.op == "global" and has(s, "place") and s.place == p.name
-//@         if first and s.call == s.tensor .. "_first" then
+//@         begins = begins or first and s.call == s.tensor .. "_first"
+//@     end
+//@     if begins then
         i64 ${p.name}_begin[${blocks}][2];
-//@         end
 //@     end
 //@ end
 //@ for _, r in ipairs(ring) do

@@ -692,6 +692,34 @@ ${other.rows}
 //@     if has(step, "end") then nodes[#nodes + 1] = step["end"] end
 //@     return fragment_uniform(prefix, table.unpack(nodes))
 //@ end
+//@ -- Whether step `number` reads what a loop of the next item takes first; the last of those that stand together.
+//@ local function is_foretold(number)
+//@     local step = role.step[number]
+//@     return step.op == "global" and has(step, "place") and has(step, "loop") and opt(step, "ahead", 0) > 0
+//@ end
+//@ local function last_foretold(number)
+//@     while number < #role.step and is_foretold(number + 1) do number = number + 1 end
+//@     return number
+//@ end
+//@ -- These: the item is the one in hand, or that of next_AXIS.
+//@ local function read_foretold(from, next)
+//@     local loop = model.loop[role.step[from].loop + 1]
+//@     local range = fragment_uniform("h" .. from .. "_", begin_of(loop))
+//@     local statements, first = range.at, as_int(range[1])
+//@     for _, item in ipairs(next and {} or model.item) do
+at_${item.axis} = more ? at_${item.axis} : 0;
+//@     end
+{
+//@     for _, item in ipairs(next and model.item or {}) do
+    [[maybe_unused]] const int at_${item.axis} = next_${item.axis};
+//@     end
+    ${statements}
+    [[maybe_unused]] const int ${loop.name} = ${first};
+//@     deeper()
+//@     for i = from, last_foretold(from) do read_rows(role.step[i], coordinates(role.step[i], "g" .. i .. "_")) end
+//@     shallower()
+}
+//@ end
 //@ -- A stage that all threads of the role have a part in: the next phase of its barriers waits for each of them.
 //@ local function shared_by_all(name)
 //@     for _, tensor in ipairs(model.ring[name].tensor) do
@@ -731,7 +759,23 @@ ${other.rows}
 //@     end
 //@     return found
 //@ end
-//@ local foretells = last_wait()
+//@ local foretells, foretold = last_wait(), 0
+//@ for i, step in ipairs(role.step) do
+//@     if foretold > 0 and i > foretold and is_foretold(i) and not is_foretold(i - 1) then foretells = i end
+//@     if foretold == 0 and is_foretold(i) then foretold = i end
+//@ end
+//@ local function foretell(why)
+//@     local places, starts, held = "", {}, {}
+//@     for k, item in ipairs(model.item) do
+//@         places = places .. ", next_" .. item.axis
+//@         starts[k] = "next_" .. item.axis .. " = 0"
+//@         held[k] = '"+r"(next_' .. item.axis .. ")"
+//@     end
+//@     local start_list, held_list = csv(starts), csv(held)
+int ${start_list};
+more = items_next(args, items${places});
+asm volatile("" : ${held_list}); // found now, ${why}
+//@ end
 //@ -- Profile builds: whether a stamp stands behind the step. Fences and commits take no time; a loop's stands in its
 //@ -- body, of items and of a store's chunks, whose arithmetic comes first; those of releases and fills that some turns
 //@ -- leave out stand beside them.
@@ -823,6 +867,7 @@ u32 whose = 0; // the consumer whose item comes next
 while (at_${first_item} >= 0) {
 //@         elseif foretells > 0 then
 bool more = items_next(args, items${next_item});
+//@             if foretold > 0 then read_foretold(foretold, false) end
 while (more) {
 //@         else
 while (items_next(args, items${next_item})) {
@@ -1014,18 +1059,7 @@ ${call}(${ring}_next);
 ${ring}_stage = ${ring}_next.stage;
 ${ring}_advance(${ring}_next);
 //@     elseif op == "mma_fence" or op == "mma_commit" or op == "mma_wait" then
-//@         if i == foretells then
-//@             local places, starts, held = "", {}, {}
-//@             for k, item in ipairs(model.item) do
-//@                 places = places .. ", next_" .. item.axis
-//@                 starts[k] = "next_" .. item.axis .. " = 0"
-//@                 held[k] = '"+r"(next_' .. item.axis .. ")"
-//@             end
-//@             local start_list, held_list = csv(starts), csv(held)
-int ${start_list};
-more = items_next(args, items${places});
-asm volatile("" : ${held_list}); // found now, while the last products run
-//@         end
+//@         if i == foretells then foretell("while the last products run") end
 ${call}();
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
@@ -1088,6 +1122,11 @@ bool parts_are_here = parts_count(args, (int)(${tile}));
 parts_meet();
 //@     elseif op == "barrier" and call == "parts_last" then
 parts_are_here = parts_last(parts_are_here);
+//@     elseif is_foretold(i) then
+//@         if i == foretells then
+//@             foretell("and what its first turn takes with it")
+//@             read_foretold(i, true)
+//@         end
 //@     elseif op == "global" and has(step, "place") and model.place[step.place].kind == "rows" then
 //@         read_rows(step, coordinates(step, "g" .. i .. "_"))
 //@     elseif op == "global" and has(step, "place") then

@@ -15,6 +15,8 @@
  */
 #include "lower/derive/derive_early.h"
 
+#include <string.h>
+
 #include "lower/derive/derive_ops.h"
 
 enum {
@@ -35,6 +37,8 @@ struct derive_early {
     int loop;
     struct early_value read[MOST + 1], taken[MOST + 1];
     int reads, takes;
+    bool by_item;                 /* what the first turn takes is read behind the item before */
+    struct plan_step first[MOST]; /* by_item: the steps that do */
 };
 
 /* The LOOP whose turns make the operation; of an END the one that it ends. */
@@ -262,6 +266,41 @@ static int read_into(struct derive *d, int op, const struct early_value *v, int 
     return v->along ? read_element(d, v, step, shift ? "next" : "first") : derive_pass(d, step);
 }
 
+/* Each item makes the loop before any other, and where one ends the next one's place can be told (`foretells` of
+ * blocks/steps.cuh). */
+static bool is_by_item(const struct derive *d, const struct derive_early *e)
+{
+    const struct plan *p = d->work.l->plan;
+    const struct program *program = d->work.program;
+    bool may = d->producer && !p->item_ring && d->abreast == d->consumers && d->work.op[e->loop].parent < 0 &&
+               !program->op[e->loop].parts && e->reads > 0;
+    for (int i = 0; i < e->reads; i++)
+        may = may && e->read[i].along;
+    for (int i = 0; i < e->loop; i++)
+        may = may && program->op[i].kind != PROGRAM_LOOP;
+    for (int i = 0; i < p->value_count; i++)
+        may = may && !(strcmp(p->value[i].name, "schedule.order") == 0 && strcmp(p->value[i].text, "longest") == 0);
+    return may;
+}
+
+/* Of the step that was written last, which reads for the first turn: it goes in front of all items, and will stand
+ * behind the loop once more. */
+static void read_by_item(struct derive *d, struct derive_early *e, int read)
+{
+    struct plan_role *role = d->consumer;
+    int last = role->step_count - 1, at = 0;
+    struct plan_step moved = role->step[last];
+    moved.ahead = 1;
+    moved.loop = plan_some(d->loop[e->loop]);
+    moved.why = "the next item's first turn takes it: what is left of this one covers the way to memory";
+    e->first[read] = moved;
+    moved.why = "the first item's first turn takes it";
+    while (at < last && !(role->step[at].op == PLAN_LOOP && strcmp(role->step[at].call, "tiles") == 0))
+        at++;
+    memmove(role->step + at + 1, role->step + at, sizeof *role->step * (size_t)(last - at));
+    role->step[at] = moved;
+}
+
 int derive_early_begin(struct derive *d, int loop)
 {
     struct derive_early *e = early_of(d, loop);
@@ -272,9 +311,13 @@ int derive_early_begin(struct derive *d, int loop)
         *e = (struct derive_early){.next = d->early, .loop = loop};
         d->early = e;
         status = find(d, e);
+        e->by_item = !status && !d->dry && is_by_item(d, e);
     }
-    for (int i = 0; e && i < e->reads && !status; i++)
+    for (int i = 0; e && i < e->reads && !status; i++) {
         status = read_into(d, loop, &e->read[i], 0, "the first turn takes it: its products cover the way to memory");
+        if (e->by_item && !status)
+            read_by_item(d, e, i);
+    }
     for (int i = 0; e && i < e->takes && !status; i++) {
         if (!e->taken[i].fixed)
             continue;
@@ -326,12 +369,16 @@ bool derive_early_stays(const struct derive *d, int loop, int node)
     return false;
 }
 
-void derive_early_leave(struct derive *d, int loop)
+int derive_early_leave(struct derive *d, int loop)
 {
     const struct derive_early *e = early_of(d, loop);
+    int status = 0;
     for (int i = 0; e && i < e->takes; i++) {
         int place = plan_number(e->taken[i].place);
         if (place < d->owner_count && d->owner[place] == e->taken[i].node)
             d->owner[place] = -1;
     }
+    for (int i = 0; e && e->by_item && i < e->reads && !status; i++)
+        status = derive_emit(d, d->consumer, e->first[i]);
+    return status;
 }

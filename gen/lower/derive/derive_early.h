@@ -19,7 +19,7 @@ int derive_early_make(struct derive *d, int op);
 /* The node's value is the same in all turns of the loop, and stays in its place. */
 bool derive_early_stays(const struct derive *d, int loop, int node);
 
-/* Behind the loop nothing of it is held. */
-void derive_early_leave(struct derive *d, int loop);
+/* Behind the loop nothing of it is held, and what the next item's takes first is read. */
+int derive_early_leave(struct derive *d, int loop);
 
 #endif

@@ -456,7 +456,7 @@ static int turns(struct derive *d, int number, const struct range *r)
     status = status ? status : loops(d, number, r, count, inside);
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
-    derive_early_leave(d, number);
+    status = status ? status : derive_early_leave(d, number);
     return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
 }
 
