@@ -172,8 +172,8 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         ${type} ${p.name}[${blocks}][${each}];
 //@     end
 //@     local begins = false
-//@     for _, s in ipairs(plan.role.consumer.step) do
-//@         local first = p.kind == "rows" and s.op == "global" and has(s, "place") and s.place == p.name
+//@     for _, s in ipairs(p.kind == "rows" and plan.role.consumer.step or {}) do
+//@         local first = s.op == "global" and has(s, "place") and s.place == p.name
 //@         begins = begins or first and s.call == s.tensor .. "_first"
 //@     end
 //@     if begins then

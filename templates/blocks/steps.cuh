@@ -761,8 +761,9 @@ at_${item.axis} = more ? at_${item.axis} : 0;
 //@ end
 //@ local foretells, foretold = last_wait(), 0
 //@ for i, step in ipairs(role.step) do
-//@     if foretold > 0 and i > foretold and is_foretold(i) and not is_foretold(i - 1) then foretells = i end
-//@     if foretold == 0 and is_foretold(i) then foretold = i end
+//@     local here = step.op == "global" and is_foretold(i)
+//@     if here and foretold > 0 and not is_foretold(i - 1) then foretells = i end
+//@     if here and foretold == 0 then foretold = i end
 //@ end
 //@ local function foretell(why)
 //@     local places, starts, held = "", {}, {}
@@ -1122,13 +1123,13 @@ bool parts_are_here = parts_count(args, (int)(${tile}));
 parts_meet();
 //@     elseif op == "barrier" and call == "parts_last" then
 parts_are_here = parts_last(parts_are_here);
-//@     elseif is_foretold(i) then
-//@         if i == foretells then
+//@     elseif op == "global" and has(step, "place") and model.place[step.place].kind == "rows" then
+//@         if not is_foretold(i) then
+//@             read_rows(step, coordinates(step, "g" .. i .. "_"))
+//@         elseif i == foretells then
 //@             foretell("and what its first turn takes with it")
 //@             read_foretold(i, true)
 //@         end
-//@     elseif op == "global" and has(step, "place") and model.place[step.place].kind == "rows" then
-//@         read_rows(step, coordinates(step, "g" .. i .. "_"))
 //@     elseif op == "global" and has(step, "place") then
 //@         read_ahead(step, i)
 //@     elseif op == "global" then
