@@ -186,6 +186,14 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@         local each = p.registers // blocks
         ${type} ${p.name}[${blocks}][${each}];
 //@     end
+//@     local begins = false
+//@     for _, s in ipairs(p.kind == "rows" and plan.role.consumer.step or {}) do
+//@         local first = s.op == "global" and has(s, "place") and s.place == p.name
+//@         begins = begins or first and s.call == s.tensor .. "_first"
+//@     end
+//@     if begins then
+        i64 ${p.name}_begin[${blocks}][2];
+//@     end
 //@ end
 //@ for _, r in ipairs(ring) do
 //@     if r.filler ~= "threads" and #r.tensor > 0 then

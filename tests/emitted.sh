@@ -58,6 +58,25 @@ awk -f tests/emitted.awk "$work/right.cu" >"$work/told" 2>/dev/null
 [ ! -s "$work/told" ]
 ok $? "the reader lets others be"
 
+# What a turn reads from tensors and no dot gives: nothing of it between the wait for the turn's products and its end.
+cat >"$work/late.awk" <<'awk'
+/mma_commit\(\);/ { running = 1 }
+/mma_wait_0\(\);/ && running { waited = 1 }
+/^            }$/ { running = waited = 0 }
+waited && /_(at|along)\(args/ { print FILENAME ":" FNR ": " $0 }
+awk
+mkdir "$work/early"
+for kernel in gemm_types:gemm_fp8_blocks gemm_weights:gemm_w8a16 gemm_weights:gemm_w4a16; do
+    "$program" gen "specs/${kernel%:*}.lua" --kernel "${kernel#*:}" --arch sm_90a -o "$work/early" || echo failed
+    awk -f "$work/late.awk" "$work/early/${kernel#*:}.sm_90a.cu"
+    grep -q '_along(args' "$work/early/${kernel#*:}.sm_90a.cu" || echo "reads nothing"
+done >"$work/told" 2>&1
+[ ! -s "$work/told" ]
+ok $? "scales of a turn are read before its products are waited for" "$work/told"
+awk '/mma_wait_0\(\);/ { print; $0 = "x = scale_at(args, 0);" } { print }' "$work/early/gemm_w8a16.sm_90a.cu" >"$work/late.cu"
+awk -f "$work/late.awk" "$work/late.cu" | grep -q scale_at
+ok $? "and would be told if they were not"
+
 # What is refused on an architecture has a test of its own.
 "$program" check templates/bench/host.lua >"$work/told" 2>&1
 ok $? "what bench --host measures is a spec" "$work/told"

@@ -16,6 +16,12 @@ bool fragment_stores_pairs(const struct plan *p, const struct plan_step *step)
     return step->op == PLAN_GLOBAL && step->cols > 1 && p->mma_count > 0 && strcmp(p->mma[0].kind, "mma.sync") == 0;
 }
 
+/* Elements that differ in one dim alone, into a place of rows. */
+static bool reads_rows(const struct plan *p, const struct plan_step *step)
+{
+    return fragment_reads_ahead(step) && p->place[plan_number(step->place)].kind == PLAN_PLACE_ROWS;
+}
+
 /* ---- the helper -------------------------------------------------------------------------------------------------- */
 
 /* Marks the elements of the tensor that the root reads: *pairs those with their neighbours, where that may be. */
@@ -40,7 +46,7 @@ int emit_fragment_reads(lua_State *L)
 {
     const struct plan *p = emit_helper_context(L);
     const char *name = luaL_checkstring(L, 1);
-    int tensor = 0, columns = -1;
+    int tensor = 0, columns = -1, rows = 0;
     bool elements = false;
     while (tensor < p->tensor_count && strcmp(p->tensor[tensor].name, name) != 0)
         tensor++;
@@ -48,7 +54,9 @@ int emit_fragment_reads(lua_State *L)
     for (int r = 0; r < p->role_count; r++)
         for (int i = 0; i < p->role[r].step_count; i++) {
             const struct plan_step *step = &p->role[r].step[i];
-            const int node[] = {step->node, step->inside};
+            const bool of_rows = reads_rows(p, step);
+            const int node[] = {of_rows ? 0 : step->node, step->inside};
+            rows = of_rows && step->tensor == tensor ? step->count : rows;
             for (int k = 0; k < 2; k++)
                 if (node[k])
                     mark(p, plan_number(node[k]), tensor,
@@ -68,5 +76,7 @@ int emit_fragment_reads(lua_State *L)
     lua_setfield(L, -2, "columns");
     lua_pushboolean(L, elements);
     lua_setfield(L, -2, "elements");
+    lua_pushinteger(L, rows);
+    lua_setfield(L, -2, "rows");
     return 1;
 }

@@ -53,7 +53,8 @@ struct plan_step {
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
     int back;          /* READ: stages before the one that was taken last */
     int ahead;         /* FILL of a cp_async ring: turns of `loop` between it and the one that takes the stage. GLOBAL
-                          that loads for a store: chunks of the store between it and the one that takes it */
+                          that loads for a store: chunks of the store between it and the one that takes it; for rows: 1,
+                          what `loop` takes first in the item that comes next */
     int least;         /* LOOP, WHEN: what the class's number is at least; all steps that name it say the same.
                           MMA: enum plan_start */
     int less;          /* LOOP: trips that are peeled off */

@@ -15,6 +15,10 @@
 //@ include "blocks/element.cuh" tensor = t, extent = model.extent[t.name]
 
 //@     end
+//@     if has(reads, "rows") and reads.rows > 0 then
+//@ include "blocks/element_row.cuh" tensor = t, extent = model.extent[t.name], along = reads.rows
+
+//@     end
 //@     if has(reads, "pairs") and reads.pairs then
 //@ include "blocks/tile_line.cuh" tensor = t, extent = model.extent[t.name], columns = reads.columns
 

@@ -272,6 +272,40 @@ if (chunk < ${last}) {
 //@     end
 }
 //@ end
+//@ -- The elements that a step reads into a place of rows: of each row, or one for all. `first` finds where they begin.
+//@ local function read_rows(step, at)
+//@     local tensor, place, others, by_row = step.tensor, step.place, {}, at.rows ~= ""
+//@     local first, uniform, rows, index = step.call == tensor .. "_first", at.at, at.rows, at[step.count]
+//@     for d = 1, model.tensor[tensor].rank do
+//@         by_row = by_row or at[d] == "row"
+//@         if d ~= step.count then others[#others + 1] = at[d] end
+//@     end
+//@     local list, begin = csv(others), place .. (by_row and "_begin[block][half]" or "_begin[0][0]")
+{
+    ${uniform}
+//@     if not by_row then
+//@         if first then
+    ${begin} = ${tensor}_begin(args, ${list});
+//@         end
+    const float element = ${tensor}_along(args, ${begin}, ${index});
+//@     end
+    #pragma unroll
+    for (int block = 0; block < ${blocks}; ++block)
+        #pragma unroll
+        for (int half = 0; half < 2; ++half) {
+//@     if by_row then
+            [[maybe_unused]] const int row = first_row + block * ${height} + half * 8;
+            ${rows}
+//@         if first then
+            ${begin} = ${tensor}_begin(args, ${list});
+//@         end
+            ${place}[block][half] = ${tensor}_along(args, ${begin}, ${index});
+//@     else
+            ${place}[block][half] = element;
+//@     end
+        }
+}
+//@ end
 //@ -- Of the loop of chunks around step `number`: by tensor the registers that hold what was read ahead.
 //@ local function reads_ahead(number)
 //@     local held_in = {}
@@ -701,6 +735,34 @@ const int ${name} = ${value};
 //@     for k, d in ipairs(which) do all[d] = got[k] end
 //@     return all
 //@ end
+//@ -- Whether step `number` reads what a loop of the next item takes first; the last of those that stand together.
+//@ local function is_foretold(number)
+//@     local step = role.step[number]
+//@     return step.op == "global" and has(step, "place") and has(step, "loop") and opt(step, "ahead", 0) > 0
+//@ end
+//@ local function last_foretold(number)
+//@     while number < #role.step and is_foretold(number + 1) do number = number + 1 end
+//@     return number
+//@ end
+//@ -- These: the item is the one in hand, or that of next_AXIS.
+//@ local function read_foretold(from, next)
+//@     local loop = model.loop[role.step[from].loop + 1]
+//@     local range = fragment_uniform("h" .. from .. "_", begin_of(loop))
+//@     local statements, first = range.at, as_int(range[1])
+//@     for _, item in ipairs(next and {} or model.item) do
+at_${item.axis} = more ? at_${item.axis} : 0;
+//@     end
+{
+//@     for _, item in ipairs(next and model.item or {}) do
+    [[maybe_unused]] const int at_${item.axis} = next_${item.axis};
+//@     end
+    ${statements}
+    [[maybe_unused]] const int ${loop.name} = ${first};
+//@     deeper()
+//@     for i = from, last_foretold(from) do read_rows(role.step[i], coordinates(role.step[i], "g" .. i .. "_")) end
+//@     shallower()
+}
+//@ end
 //@ -- A stage that all threads of the role have a part in: the next phase of its barriers waits for each of them.
 //@ local function shared_by_all(name)
 //@     for _, tensor in ipairs(model.ring[name].tensor) do
@@ -740,7 +802,24 @@ const int ${name} = ${value};
 //@     end
 //@     return found
 //@ end
-//@ local foretells = last_wait()
+//@ local foretells, foretold = last_wait(), 0
+//@ for i, step in ipairs(role.step) do
+//@     local here = step.op == "global" and is_foretold(i)
+//@     if here and foretold > 0 and not is_foretold(i - 1) then foretells = i end
+//@     if here and foretold == 0 then foretold = i end
+//@ end
+//@ local function foretell(why)
+//@     local places, starts, held = "", {}, {}
+//@     for k, item in ipairs(model.item) do
+//@         places = places .. ", next_" .. item.axis
+//@         starts[k] = "next_" .. item.axis .. " = 0"
+//@         held[k] = '"+r"(next_' .. item.axis .. ")"
+//@     end
+//@     local start_list, held_list = csv(starts), csv(held)
+int ${start_list};
+more = items_next(args, items${places});
+asm volatile("" : ${held_list}); // found now, ${why}
+//@ end
 //@ -- Profile builds: whether a stamp stands behind the step. Fences and commits take no time; a loop's stands in its
 //@ -- body, of items and of a store's chunks, whose arithmetic comes first; those of releases and fills that some turns
 //@ -- leave out stand beside them.
@@ -831,6 +910,7 @@ u32 whose = 0; // the consumer whose item comes next
 //@             local first_item = model.item[1].axis
 while (at_${first_item} >= 0) {
 //@         elseif foretells > 0 then
+//@             if foretold > 0 then read_foretold(foretold, false) end
 while (more) {
 //@         elseif not warps then
 for (; more; more = items_next(args, items${next_item})) {
@@ -1031,18 +1111,7 @@ ${call}(${ring}_next);
 ${ring}_stage = ${ring}_next.stage;
 ${ring}_advance(${ring}_next);
 //@     elseif op == "mma_fence" or op == "mma_commit" or op == "mma_wait" then
-//@         if i == foretells then
-//@             local places, starts, held = "", {}, {}
-//@             for k, item in ipairs(model.item) do
-//@                 places = places .. ", next_" .. item.axis
-//@                 starts[k] = "next_" .. item.axis .. " = 0"
-//@                 held[k] = '"+r"(next_' .. item.axis .. ")"
-//@             end
-//@             local start_list, held_list = csv(starts), csv(held)
-int ${start_list};
-more = items_next(args, items${places});
-asm volatile("" : ${held_list}); // found now, while the last products run
-//@         end
+//@         if i == foretells then foretell("while the last products run") end
 ${call}();
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
@@ -1105,6 +1174,13 @@ bool parts_are_here = parts_count(args, (int)(${tile}));
 parts_meet();
 //@     elseif op == "barrier" and call == "parts_last" then
 parts_are_here = parts_last(parts_are_here);
+//@     elseif op == "global" and has(step, "place") and model.place[step.place].kind == "rows" then
+//@         if not is_foretold(i) then
+//@             read_rows(step, coordinates(step, "g" .. i .. "_"))
+//@         elseif i == foretells then
+//@             foretell("and what its first turn takes with it")
+//@             read_foretold(i, true)
+//@         end
 //@     elseif op == "global" and has(step, "place") then
 //@         read_ahead(step, i)
 //@     elseif op == "global" then

@@ -14,7 +14,7 @@
  *
  * PLACES. Expressions have none, but for those that are carried, that are operands, or that several operations take:
  * these are computed once, where the first of them stands; into the registers of the accumulator that they are computed
- * from where nobody needs that any more.
+ * from where nobody needs that any more. What a turn reads of tensors and no dot gives is read early: derive_early.c.
  *
  * WAITS. Each dot is a group of its own. Before the first touch of registers that a group writes or reads stands a wait
  * with the number of groups that were issued behind it. A group that nobody waited for during the turn behind its own
@@ -137,6 +137,8 @@ struct derive {
     bool *partial;  /* by operation: a REDUCE whose lanes add up behind its loop, the PARAM that it is added to */
     bool *done;     /* by operation: made before its place in this turn */
     int around;     /* the LOOP that is walked */
+    struct derive_early *early; /* what loops read early (derive_early.h) */
+    int due;        /* plan_some(LOOP) whose turn has still to make what it reads early; 0: none */
     unsigned taken; /* rings taken in this body, as bits */
     bool alone;     /* turns that need masks begin and end by themselves */
     bool behind;    /* a loop within another has looked ahead by now, or has changed a sum early */
@@ -228,8 +230,7 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
  * masks leave turns out and cut others (`masked`), if the order does not matter. *status: 3. */
 bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
 
-/* ---- derive_produce.c */
-/* The producer's steps for the next stage of the ring. 0, 1, 3. */
+/* ---- derive_produce.c: the producer's steps for the next stage of the ring. 0, 1, 3. */
 int derive_produce(struct derive *d, int number, int shift);
 
 /* ---- derive_limits.c */

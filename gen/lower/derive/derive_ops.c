@@ -1,6 +1,7 @@
 /* The steps of one operation: a dot, a reduction, a store. */
 #include "lower/derive/derive_ops.h"
 
+#include "lower/derive/derive_early.h"
 #include "lower/derive/derive_reads.h"
 #include "lower/family.h"
 
@@ -103,7 +104,8 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
                              (struct plan_step){.op = PLAN_MMA_COMMIT, .ring = -1, .tensor = -1, .call = "mma_commit"});
     if (!status && dot->converted)
         status = converted(d, op);
-    return status ? status : derive_own(d, dot->place, d->work.op[op].leaf);
+    status = status ? status : derive_own(d, dot->place, d->work.op[op].leaf);
+    return status ? status : derive_early_make(d, op);
 }
 
 int derive_pack(struct derive *d, int op)

@@ -5,6 +5,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "lower/derive/derive_early.h"
 #include "lower/derive/derive_ops.h"
 #include "lower/family.h"
 
@@ -225,7 +226,8 @@ static int build(struct build *b, int node)
         return b->memo[node] - 1;
     struct expr_node n = w->graph.node[node];
     int bound = 0;
-    int place = n.op == EXPR_TILE || expr_ops[n.op].arity ? derive_place_of(d, node) : 0, result;
+    bool placed = n.op == EXPR_TILE || n.op == EXPR_TENSOR || expr_ops[n.op].arity;
+    int place = placed ? derive_place_of(d, node) : 0, result;
     if (place) {
         bool whole = place_at(d, place)->dtype == TW_INT32;
         result = expr_leaf(g, EXPR_TILE, whole ? EXPR_INT : EXPR_REAL, plan_number(place));
@@ -579,7 +581,7 @@ static int keep(struct derive *d, int op, int node)
 /* Computes every shared node of `root` that is in no place yet, operands first. */
 int derive_prepare(struct derive *d, int op, int root)
 {
-    int count = d->work.graph.count, status = 0;
+    int count = d->work.graph.count, status = derive_early_make(d, op);
     bool *reached = plan_alloc(d->work.l->plan, sizeof *reached * (size_t)(count + 1));
     if (!reached)
         return 3;

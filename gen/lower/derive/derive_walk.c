@@ -3,6 +3,7 @@
 
 #include <string.h>
 
+#include "lower/derive/derive_early.h"
 #include "lower/derive/derive_ops.h"
 #include "lower/family.h"
 
@@ -78,7 +79,7 @@ static void forget(struct derive *d, int loop)
     for (int i = 0; i < d->owner_count; i++) {
         if (d->owner[i] < 0)
             continue;
-        bool kept = false;
+        bool kept = derive_early_stays(d, loop, d->owner[i]);
         for (int o = 0; o < d->work.program->op_count; o++) {
             const struct program_op *op = &d->work.program->op[o];
             bool within = o > loop && o < d->work.program->op[loop].end;
@@ -143,8 +144,10 @@ static int end_turn(struct derive *d, int loop)
 
 static int turn(struct derive *d, int loop)
 {
-    int status = body(d, loop + 1, d->work.program->op[loop].end);
-    return status ? status : end_turn(d, loop);
+    int due = derive_early_turn(d, loop), status = body(d, loop + 1, d->work.program->op[loop].end);
+    status = status ? status : end_turn(d, loop);
+    derive_early_end(d, due);
+    return status;
 }
 
 /* What the dot adds to, as soon as it is known: the next turn's dot is then issued without arithmetic in between. The
@@ -438,9 +441,9 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
 static int turns(struct derive *d, int number, const struct range *r)
 {
     struct expr_graph *g = &d->work.l->plan->fused;
-    int status = 0, count = r->count, inside = r->inside;
+    int status = derive_early_begin(d, number), count = r->count, inside = r->inside;
     d->around = number;
-    if (d->ahead >= 0) {
+    if (d->ahead >= 0 && !status) {
         status = derive_issue(d, d->ahead, PLAN_FROM_ZERO, 0);
         d->cut = inside ? beyond_end(d, number, r->end) : 0;
         status = status ? status : begin_turn(d, number, 0);
@@ -453,6 +456,7 @@ static int turns(struct derive *d, int number, const struct range *r)
     status = status ? status : loops(d, number, r, count, inside);
     if (!status && (d->flights != flights || d->helds != helds))
         status = derive_refuse(d, number, "what is in flight at the end of a turn differs from turn to turn");
+    status = status ? status : derive_early_leave(d, number);
     return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
 }
 

@@ -200,13 +200,32 @@ int pipeline_stores(struct pipeline *x)
 
 /* ---- chunks ------------------------------------------------------------------------------------------------------ */
 
+/* Registers of accumulators that hold nothing behind their loop: nobody carries on what the dot gives as it is. */
+static int gone(const struct pipeline *x, int store)
+{
+    int sum = 0;
+    for (int i = 0; i < x->program->op_count; i++) {
+        if (x->program->op[i].kind != PROGRAM_DOT || x->d.work.op[i].parent < 0 || x->d.work.op[store].parent >= 0)
+            continue;
+        bool carried = false;
+        for (int k = 0; k < x->program->op_count; k++) {
+            const enum program_kind kind = x->program->op[k].kind;
+            carried = carried || ((kind == PROGRAM_PARAM || kind == PROGRAM_RESULT) &&
+                                  derive_home_of(&x->d, x->d.work.op[k].leaf) == x->d.dot[i].place);
+        }
+        sum += carried ? 0 : x->plan->place[plan_number(x->d.dot[i].place)].registers;
+    }
+    return sum;
+}
+
 /* Beside what all places hold: a chunk of what the arithmetic reads, a copy of its sums where chunks are a loop, half
  * of it packed. Chunks that are unrolled have values in common with those of another store. */
 static int held(const struct pipeline *x, int op, int columns, bool only)
 {
     const struct pipeline_store *s = &x->store[op];
     bool loop = (s->stands_once || x->d.once[op]) && !only;
-    int sum = pipeline_registers_taken(x) + OTHER_REGISTERS + columns / 4, one = (s->each + s->column) * columns / 8;
+    int sum = pipeline_registers_taken(x) - gone(x, op) + OTHER_REGISTERS + columns / 4;
+    int one = (s->each + s->column) * columns / 8;
     sum += s->integers ? OF_INTEGERS : 0;
     for (int i = 0, stores = 0; i < x->program->op_count; i++)
         if (work_is_store(&x->program->op[i]) && x->program->op[i].arg[0].columns > 1 && ++stores > 2)

@@ -69,6 +69,50 @@ static const char *bytes_of(struct dots *d, char cast[40])
     return sign ? "int8" : "uint8";
 }
 
+/* What each turn's dot is multiplied by, from its end on: of tensors `by` and `of`, elements of rows and of the item,
+ * of the turn or of all turns, some under a condition. Drawn aside. NULL: nothing. */
+static const char *turn_scale(struct dots *d)
+{
+    static const char *const scale[] = {
+        ") * (load(t.by, m, k // 16):t() * t.of[at.n // 8][k // 16])",
+        ") * load(t.by, m, k // 16):t()",
+        ") * (load(t.by, m, 0):t() * t.of[at.n // 8][k // 16] + load(t.by, m, k // 16):t())",
+        ") * where(ne(index().m % 3, 1), load(t.by, m, k // 16):t(), 0.5)",
+        ") * load(t.by, m, 0):t() * where(lt(k, K // 2), t.of[0][k // 16], 2)",
+        ") * load(t.by, k // 16, n)",
+        ") * where(lt(k, K // 2), t.of[at.n // 8][(k + 8) // 16], t.of[0][0] - 1)",
+    };
+    struct random_spec *g = d->g;
+    if (!random_wants(g, "turn.scaled") && (!random_allowed(g, "turn.scaled") || !random_rare(g, "scaled", 4)))
+        return NULL;
+    random_feature(g, "turn.scaled");
+    g->by_tile = true;
+    return scale[random_aside(g, "scale", 0, sizeof scale / sizeof *scale)];
+}
+
+static void write_turn_scale(struct dots *d, const char *scale)
+{
+    const char *dtype = random_aside(d->g, "scale type", 0, 2) ? "fp32" : d->dtype;
+    if (strstr(scale, "t.by"))
+        random_write(d->g, "  by = tensor { %s, dtype = \"%s\" },\n",
+                     strstr(scale, "16, n)") ? "K // 16 + 1, N" : "M, K // 16 + 1", dtype);
+    if (strstr(scale, "t.of"))
+        random_write(d->g, "  of = tensor { N // 8 + 1, K // 16 + 1, dtype = \"fp32\" },\n");
+}
+
+/* What stands beside a product's sum; tile: `C` does. */
+static void write_beside(struct dots *d, const struct beside *b, bool tile)
+{
+    if (b->columns)
+        random_write(d->g, "  bias = tensor { N, dtype = \"%s\", axes = \"n\" },\n", d->dtype);
+    if (b->rows)
+        random_write(d->g, "  along = tensor { M, dtype = \"fp32\", axes = \"m\" },\n");
+    if (tile)
+        random_write(d->g, "  C = tensor { M, N, dtype = \"%s\", axes = \"m n\" },\n", d->dtype);
+    if (b->scalar)
+        random_write(d->g, "  scale = scalar(\"fp32\", 0.75),\n");
+}
+
 /* One product, or two loops behind each other, or a loop in a loop, and what follows. */
 static void product(struct dots *d)
 {
@@ -79,7 +123,8 @@ static void product(struct dots *d)
     bool swizzle = random_option(g, "swizzle", 20), two = random_option(g, "outputs", 25);
     bool from = random_option(g, "first.tile", 25);
     char cast[40];
-    const char *bytes = at ? NULL : bytes_of(d, cast);
+    /* ptxas serialises dots of a nested loop whose sum threads add to, and of one behind it (C7515). */
+    const char *bytes = at ? NULL : bytes_of(d, cast), *scale = nested && second ? NULL : turn_scale(d);
     struct beside b = random_dots_beside(d);
     bool c = b.tile || from, three = two && random_rare(g, "three outputs", 3);
     random_dots_how(d, 0);
@@ -102,30 +147,25 @@ static void product(struct dots *d)
                  d->out, turned ? "n m" : "m n");
     if (second)
         random_write(g, "  E = tensor { M, K, dtype = \"%s\", axes = \"m k\" },\n", d->dtype);
-    if (b.columns)
-        random_write(g, "  bias = tensor { N, dtype = \"%s\", axes = \"n\" },\n", d->dtype);
-    if (b.rows)
-        random_write(g, "  along = tensor { M, dtype = \"fp32\", axes = \"m\" },\n");
-    if (c)
-        random_write(g, "  C = tensor { M, N, dtype = \"%s\", axes = \"m n\" },\n", d->dtype);
-    if (b.scalar)
-        random_write(g, "  scale = scalar(\"fp32\", 0.75),\n");
+    write_beside(d, &b, c);
     if (two)
         random_write(g, "  F = tensor { M, N, dtype = \"%s\", axes = \"m n\", out = true },\n",
                      random_chance(g, 50) ? "fp32" : d->dtype);
     if (three)
         random_write(g, "  G = tensor { M, N, dtype = \"fp32\", axes = \"m n\", out = true },\n");
+    if (scale)
+        write_turn_scale(d, scale);
     random_write(g, "  program = function(t, at, tile)\n    local m, n = span(at.m, tile.m), span(at.n, tile.n)\n"
                     "    local function turn(k, sum)\n      local along = span(k, tile.k)\n      return ");
     /* The sum is the dot's, or a tile that a turn computes from it. */
     static const char *const before[] = {"dot(", "dot(", "dot(", "dot(", "sum + dot(", "sum - dot("};
     static const char *const behind[] = {", sum)", ", sum)", ", sum)", ", sum)", ") * 0.5", ")"};
-    const int carried = random_aside(g, "carried", 0, 6);
+    const int carried = scale ? 4 : random_aside(g, "carried", 0, 6);
     random_write(g, "%s", before[carried]);
     operand(g, bytes ? cast : NULL, "A", "m", "along", at);
     random_write(g, ", ");
     operand(g, NULL, "B", "along", "n", !bt);
-    random_write(g, "%s\n    end\n", behind[carried]);
+    random_write(g, "%s\n    end\n", scale ? scale : behind[carried]);
     const char *first = from ? "load(t.C, m, n) * 0.5" : "zeros()";
     if (nested)
         random_write(g,

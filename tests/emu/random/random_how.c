@@ -275,7 +275,7 @@ static void draw_split(struct dots *d, int number)
     struct random_spec *g = d->g;
     struct how *h = &d->how[number];
     bool plain = g->family == 'P' && !h->in_turn && random_aside(g, "carried", 0, 6) < 4 && !random_has(g, "loops") &&
-                 !random_has(g, "loop.nested") && !random_has(g, "first.tile");
+                 !random_has(g, "loop.nested") && !random_has(g, "first.tile") && !random_has(g, "turn.scaled");
     int blocks = h->cluster_m ? h->cluster_m * h->cluster_n : 1, parts = 2 << random_aside(g, "split of", number, 3);
     int kind = random_aside(g, "split", number, 3);
     while (parts * blocks > 8 || h->n % (8 * parts))

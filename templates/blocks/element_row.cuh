@@ -1,0 +1,36 @@
+//@ -- NAME_begin and NAME_along: elements of a tensor that differ in one dim alone, `along` (from 1), 0 outside of it.
+//@ -- Where they begin is found once, for it takes products of 64 bits, and is kept.
+//@ param tensor table
+//@ param extent table
+//@ param along int
+//@ local t, rank, dtype, list, inside, place, nodes = tensor.name, tensor.rank, tensor.dtype, {}, {}, {}, {}
+//@ for i = 1, rank do
+//@     if i ~= along then
+//@         local index = "i" .. i - 1
+//@         nodes[#nodes + 1] = extent["d" .. i - 1]
+//@         list[#list + 1] = "i64 " .. index
+//@         place[#place + 1] = i == rank and index or index .. " * args." .. t .. "_stride" .. i - 1
+//@     end
+//@ end
+//@ local ends, last = fragment_uniform("x", table.unpack(nodes)), fragment_uniform("x", extent["d" .. along - 1])
+//@ for i, text in ipairs(list) do
+//@     local index = text:sub(5)
+//@     inside[i] = index .. " >= 0 && " .. index .. " < " .. ends[i]
+//@ end
+//@ local statements, condition, at = ends.at, table.concat(inside, " && "), table.concat(place, " + ")
+//@ local last_statements, past, others = last.at, last[1], csv(list)
+//@ local further = along == rank and "i" or "i * args." .. t .. "_stride" .. along - 1
+// Below 0: they are outside.
+__device__ __forceinline__ i64 ${t}_begin(const arguments &args, ${others})
+{
+    ${statements}
+    i64 begin = ${condition} ? ${at} : -1;
+    asm volatile("" : "+l"(begin)); // known from now on, and not computed again in each turn
+    return begin;
+}
+
+__device__ __forceinline__ float ${t}_along(const arguments &args, i64 begin, i64 i)
+{
+    ${last_statements}
+    return begin >= 0 && i >= 0 && i < ${past} ? from_${dtype}(args.${t}[begin + ${further}]) : 0.0f;
+}
