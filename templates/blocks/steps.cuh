@@ -759,7 +759,7 @@ at_${item.axis} = more ? at_${item.axis} : 0;
     ${statements}
     [[maybe_unused]] const int ${loop.name} = ${first};
 //@     deeper()
-//@     for i = from, last_foretold(from) do read_rows(role.step[i], coordinates(role.step[i], "g" .. i .. "_")) end
+//@     for i = from, last_foretold(from) do read_rows(role.step[i], coordinates(i, "g")) end
 //@     shallower()
 }
 //@ end
@@ -1176,7 +1176,7 @@ parts_meet();
 parts_are_here = parts_last(parts_are_here);
 //@     elseif op == "global" and has(step, "place") and model.place[step.place].kind == "rows" then
 //@         if not is_foretold(i) then
-//@             read_rows(step, coordinates(step, "g" .. i .. "_"))
+//@             read_rows(step, coordinates(i, "g"))
 //@         elseif i == foretells then
 //@             foretell("and what its first turn takes with it")
 //@             read_foretold(i, true)
