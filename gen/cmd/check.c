@@ -47,7 +47,7 @@ static int report_json(const struct compile *c, int status)
 
 int cmd_check(int argc, char **argv)
 {
-    struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
+    struct compile_choice choice = {.kernel = NULL};
     const char *path;
     bool json = false;
     int operands;
