@@ -15,16 +15,16 @@
  *     1024     1024     1024                      sustained  7
  *     2048     2048     2048                      sustained  8
  *     4096     2112     7168                      sustained  9
- *     4096     4096     4096                      sustained  10
- *     4096     4096    14336                      sustained  10
- *     4096     6144     4096                      sustained  11
- *     4096     7168     2048                      sustained  12
- *     4096    14336     4096                      sustained  13
- *     4096    24576     1536                      sustained  14
- *     8192     8192     8192                      sustained  15
- *     8192     8192    28672                      sustained  15
- *     8192    28672     8192                      sustained  11
- *    16384     8192     8192                      sustained  11
+ *     4096     4096     4096                      sustained  0
+ *     4096     4096    14336                      sustained  0
+ *     4096     6144     4096                      sustained  10
+ *     4096     7168     2048                      sustained  11
+ *     4096    14336     4096                      sustained  12
+ *     4096    24576     1536                      sustained  13
+ *     8192     8192     8192                      sustained  14
+ *     8192     8192    28672                      sustained  14
+ *     8192    28672     8192                      sustained  10
+ *    16384     8192     8192                      sustained  10
  * set-up 1: cluster = { m = 1 }, split = { k = 2 }, tile = { k = 256, m = 16, n = 64 }
  * set-up 2: cluster = { m = 1 }, tile = { k = 256, m = 16, n = 64 }
  * set-up 3: cluster = { m = 1 }, tile = { k = 128, m = 64, n = 32 }
@@ -34,12 +34,11 @@
  * set-up 7: cluster = { m = 1 }, tile = { m = 64, n = 128 }
  * set-up 8: cluster = { m = 1 }, pipeline = { stages = 3, store = "whole" }
  * set-up 9: pipeline = { stages = 3 }, tile = { m = 192, n = 192 }
- * set-up 10: pipeline = { stages = 4 }
- * set-up 11: tile = { m = 256, n = 192 }
- * set-up 12: pipeline = { mode = "items" }, tile = { n = 176 }
- * set-up 13: cluster = { m = 1, n = 2 }, schedule = { group = 16 }, tile = { m = 256, n = 160 }
- * set-up 14: pipeline = { mode = "items" }, schedule = { group = 16 }, tile = { n = 192 }
- * set-up 15: pipeline = { stages = 3, store = "whole" }
+ * set-up 10: tile = { m = 256, n = 192 }
+ * set-up 11: pipeline = { mode = "items" }, tile = { n = 176 }
+ * set-up 12: cluster = { m = 1, n = 2 }, schedule = { group = 16 }, tile = { m = 256, n = 160 }
+ * set-up 13: pipeline = { mode = "items" }, schedule = { group = 16 }, tile = { n = 192 }
+ * set-up 14: pipeline = { stages = 3, store = "whole" }
  */
 
 /* Sizes are halved until all that were measured in a part have one set-up, half-way between two of them by ratio. A
@@ -59,12 +58,12 @@ static const struct {
     {2897, 2, {8, 11}}, /* 7: K below 2897: row 8, else row 11 */
     {3832, 1, {9, 10}}, /* 8: N below 3832: row 9, else row 10 */
     {1449, 0, {~7, ~8}}, /* 9: M below 1449: set-up 7, else set-up 8 */
-    {13273, 1, {~12, ~14}}, /* 10: N below 13273: set-up 12, else set-up 14 */
+    {13273, 1, {~11, ~13}}, /* 10: N below 13273: set-up 11, else set-up 13 */
     {5017, 1, {12, 13}}, /* 11: N below 5017: row 12, else row 13 */
-    {2942, 1, {~9, ~10}}, /* 12: N below 2942: set-up 9, else set-up 10 */
-    {9386, 1, {~11, ~13}}, /* 13: N below 9386: set-up 11, else set-up 13 */
-    {15326, 1, {15, ~11}}, /* 14: N below 15326: row 15, else set-up 11 */
-    {11586, 0, {~15, ~11}}, /* 15: M below 11586: set-up 15, else set-up 11 */
+    {2942, 1, {~9, ~0}}, /* 12: N below 2942: set-up 9, else set-up 0 */
+    {9386, 1, {~10, ~12}}, /* 13: N below 9386: set-up 10, else set-up 12 */
+    {15326, 1, {15, ~10}}, /* 14: N below 15326: row 15, else set-up 10 */
+    {11586, 0, {~14, ~10}}, /* 15: M below 11586: set-up 14, else set-up 10 */
 };
 
 /* By GPU: where its choice begins. Another model takes the first of its architecture. */
@@ -162,38 +161,32 @@ INLINE int is_loaded_sm_90a_stages3_tile_m192_n192(const struct gemm_bf16 *k)
 }
 
 /* Whether load has left set-up 10 of sm_90a in. */
-INLINE int is_loaded_sm_90a_stages4(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_tile_m256_n192(const struct gemm_bf16 *k)
 {
     return k->function[11] != NULL;
 }
 
 /* Whether load has left set-up 11 of sm_90a in. */
-INLINE int is_loaded_sm_90a_tile_m256_n192(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_mode_items_tile_n176(const struct gemm_bf16 *k)
 {
     return k->function[12] != NULL;
 }
 
 /* Whether load has left set-up 12 of sm_90a in. */
-INLINE int is_loaded_sm_90a_mode_items_tile_n176(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cluster_m1_n2_group16_tile_m256_n160(const struct gemm_bf16 *k)
 {
     return k->function[13] != NULL;
 }
 
 /* Whether load has left set-up 13 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cluster_m1_n2_group16_tile_m256_n160(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_mode_items_group16_tile_n192(const struct gemm_bf16 *k)
 {
     return k->function[14] != NULL;
 }
 
 /* Whether load has left set-up 14 of sm_90a in. */
-INLINE int is_loaded_sm_90a_mode_items_group16_tile_n192(const struct gemm_bf16 *k)
-{
-    return k->function[15] != NULL;
-}
-
-/* Whether load has left set-up 15 of sm_90a in. */
 INLINE int is_loaded_sm_90a_stages3_store_whole(const struct gemm_bf16 *k)
 {
-    return k->function[16] != NULL;
+    return k->function[15] != NULL;
 }
 
