@@ -40,22 +40,26 @@ if ! "$program" doctor >/dev/null 2>&1; then
     exit 0
 fi
 
+# specs/gemm.lua without the set-ups beside it.
+mkdir "$work/spec" && cp specs/gemm.lua "$work/spec"
+gemm=$work/spec/gemm.lua
+
 # ---- options ---------------------------------------------------------------------------------------------------------
 
 for command in gen build; do
-    refused '--debug-timeout 5: it goes with --debug' $command specs/gemm.lua -o "$work/none" --debug-timeout 5
-    refused '--debug-timeout 0: write 1 to 3600000 mill' $command specs/gemm.lua -o "$work/none" --debug --debug-timeout 0
-    refused 'write 1 to 3600000' $command specs/gemm.lua -o "$work/none" --debug --debug-timeout 3600001
+    refused '--debug-timeout 5: it goes with --debug' $command "$gemm" -o "$work/none" --debug-timeout 5
+    refused '--debug-timeout 0: write 1 to 3600000 mill' $command "$gemm" -o "$work/none" --debug --debug-timeout 0
+    refused 'write 1 to 3600000' $command "$gemm" -o "$work/none" --debug --debug-timeout 3600001
 done
-refused '--debug-timeout 5: it goes with --debug' run specs/gemm.lua --debug-timeout 5
+refused '--debug-timeout 5: it goes with --debug' run "$gemm" --debug-timeout 5
 
 # ---- the text --------------------------------------------------------------------------------------------------------
 
-"$program" gen specs/gemm.lua --kernel gemm_bf16 -o "$work/plain" >"$log" 2>&1 &&
+"$program" gen "$gemm" --kernel gemm_bf16 -o "$work/plain" >"$log" 2>&1 &&
     ! grep -rn 'debug' "$work/plain" >>"$log"
 ok $? "without --debug there is nothing of it"
 
-"$program" gen specs/gemm.lua --kernel gemm_bf16 --debug --debug-timeout 1234 -o "$work/gen" >"$log" 2>&1
+"$program" gen "$gemm" --kernel gemm_bf16 --debug --debug-timeout 1234 -o "$work/gen" >"$log" 2>&1
 text=$work/gen/gemm_bf16.sm_90a.cu
 cp "$text" "$log"
 has ', debug build: waits end after 1234 ms$' 'waited > 1234 \* 1000000ull' ' tilewright_debug;$' 'asm volatile("trap;");' &&
@@ -71,7 +75,7 @@ grep '^<' "$work/diff" >"$log"
 [ ! -s "$log" ] && grep -q '^>' "$work/diff"
 ok $? "a debug text adds to the plain one and takes nothing away"
 
-"$program" build specs/gemm.lua --kernel gemm_bf16 --debug -o "$work/build" >"$log" 2>&1 &&
+"$program" build "$gemm" --kernel gemm_bf16 --debug -o "$work/build" >"$log" 2>&1 &&
     has 'sm_90a .* unaligned .* nvrtc' 'sm_80 ' && ls "$work/build/gemm_bf16.sm_90a.cu" >/dev/null
 ok $? "build --debug compiles for sm_90a and sm_80"
 
@@ -82,19 +86,19 @@ verifies() {
     "$program" run "$@" --debug --device "$device" >"$log" 2>&1 && has '^verified' && ! grep -qv '^verified' "$log"
     ok $? "verifies: $*"
 }
-verifies specs/gemm.lua --kernel gemm_bf16
-[ -n "$few" ] || verifies specs/gemm.lua --kernel gemm_bf16_bias_gelu
-verifies specs/gemm.lua --kernel gemm_bf16 --arch sm_80
+verifies "$gemm" --kernel gemm_bf16
+[ -n "$few" ] || verifies "$gemm" --kernel gemm_bf16_bias_gelu
+verifies "$gemm" --kernel gemm_bf16 --arch sm_80
 verifies specs/rms_norm.lua
 if [ "$device" = emu ] && [ -z "$few" ]; then
-    verifies specs/gemm.lua --kernel gemm_bf16 --complete late
-    verifies specs/gemm.lua --kernel gemm_bf16_at_bt_dt --complete random --seed 7
+    verifies "$gemm" --kernel gemm_bf16 --complete late
+    verifies "$gemm" --kernel gemm_bf16_at_bt_dt --complete random --seed 7
     verifies specs/rms_norm.lua --complete late
 fi
 
 # ---- hangs -----------------------------------------------------------------------------------------------------------
 
-"$program" gen specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --debug --debug-timeout 300 -o "$work/short" >"$log" 2>&1
+"$program" gen "$gemm" --kernel gemm_bf16 --arch sm_90a --debug --debug-timeout 300 -o "$work/short" >"$log" 2>&1
 text=$work/short/gemm_bf16.sm_90a.cu
 
 # edit NAME SED: $bad is the text with one line changed
@@ -110,7 +114,7 @@ line_of() { # PATTERN: the number of the last line that matches
 hangs() {
     name=$1
     shift
-    inside run "$top/specs/gemm.lua" --source "$bad" --device "$device" --inputs normal --set M=257,N=512,K=512 --sms 132 \
+    inside run "$gemm" --source "$bad" --device "$device" --inputs normal --set M=257,N=512,K=512 --sms 132 \
         >"$log" 2>&1
     [ $? -eq 1 ] && has '^FAILED gemm_bf16 sm_90a' "$@"
     ok $? "hangs: $name"
@@ -128,7 +132,7 @@ hangs "wrong bytes" \
 edit expect 's/^\( *\)ab_expect(ab_fill);/\1if (ab_fill.step != 6) ab_expect(ab_fill);/'
 hangs "missing arrival" 'warps 4-11 wait for ring ab full, stage 2, step 6, parity 1: 1 arrival is missing, and 49152 bytes more came'
 
-inside run "$top/specs/gemm.lua" --source plain/gemm_bf16.sm_90a.cu --debug --device "$device" >"$log" 2>&1
+inside run "$gemm" --source plain/gemm_bf16.sm_90a.cu --debug --device "$device" >"$log" 2>&1
 [ $? -eq 1 ] && has 'plain/gemm_bf16.sm_90a.cu is no text of a debug build; make it by gen --debug$' &&
     ! grep -q '^verified' "$log"
 ok $? "--debug --source of another text is refused"
@@ -149,7 +153,7 @@ hangs "one block" '^debug gemm_bf16: block (2,0,0) and 1 more, warp 0 wait for r
 
 if [ "$device" = emu ]; then
     edit bytes 's/barrier_arrive_expect(ab_full(p.stage), 49152)/barrier_arrive_expect(ab_full(p.stage), 49168)/'
-    inside run "$top/specs/gemm.lua" --source "$bad" --device emu --hazards off --complete late --inputs normal \
+    inside run "$gemm" --source "$bad" --device emu --hazards off --complete late --inputs normal \
         --set M=257,N=512,K=512 >"$log" 2>&1
     [ $? -eq 1 ] && has 'warps 4-11 wait for ring ab full, stage 0, step 0, parity 0' '^FAILED .*hazards .*TX-BYTES'
     ok $? "hangs: without hazards, late"
@@ -227,7 +231,7 @@ if [ "$device" = emu ]; then
     fi
 else
     # A debug pair from sources whose kernel was edited: NVRTC compiles it at load.
-    "$program" gen specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --debug --debug-timeout 300 -o "$work/real" >"$log" 2>&1 &&
+    "$program" gen "$gemm" --kernel gemm_bf16 --arch sm_90a --debug --debug-timeout 300 -o "$work/real" >"$log" 2>&1 &&
         embed "$work/real" && "$work/use_debug" real 512 512 512 >"$log" 2>&1 &&
         has '^synchronize: 0$' '^records: 0$' '^launch: 0' '^unload: 0$'
     ok $? "the emitted C on the driver"

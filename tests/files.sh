@@ -141,15 +141,15 @@ ok $status "emu: a pipe that is written into ends"
 # A cache whose entries are pipes: nobody writes into them.
 if "$program" doctor >/dev/null 2>&1; then
     rm -rf "$TILEWRIGHT_CACHE"
-    tilewright run specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --device none
+    tilewright run specs/gemm.lua --kernel gemm_fp16 --arch sm_90a --device none
     find "$TILEWRIGHT_CACHE" -name '*.tilewright' -o -type f -size +1k | while read -r entry; do
         rm "$entry"
         mkfifo "$entry"
     done
     [ -n "$(find "$TILEWRIGHT_CACHE" -type p)" ]
     ok $? "a cache with pipes for entries"
-    for command in "run specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --device none" \
-        "build specs/gemm.lua --kernel gemm_bf16 --arch sm_90a -o $work/built" "cache list" "cache verify" "cache gc"; do
+    for command in "run specs/gemm.lua --kernel gemm_fp16 --arch sm_90a --device none" \
+        "build specs/gemm.lua --kernel gemm_fp16 --arch sm_90a -o $work/built" "cache list" "cache verify" "cache gc"; do
         # shellcheck disable=SC2086
         tilewright $command
         [ $status -lt 4 ]

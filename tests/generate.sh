@@ -68,8 +68,15 @@ numbers() { tr ',{}' '\n\n\n' <"$1" | sed -n "s/.*\"$2\": *\([0-9.]*\)\$/\1/p"; 
 # ---- every shipped spec ------------------------------------------------------------------------------------------
 
 mkdir "$work/elsewhere" && cp -r "$top/specs" "$work/elsewhere/copied"
+# What is about one kernel's own variants has specs/gemm.lua without the set-ups beside it.
+mkdir "$work/plain" "$work/elsewhere/plain"
+cp specs/gemm.lua "$work/plain"
+cp specs/gemm.lua "$work/elsewhere/plain"
+plain=$work/plain/gemm.lua
+
 for path in "$top"/specs/*.lua; do
     spec=${path##*/}
+    case $spec in *.tuned.lua) continue ;; esac
     tilewright "$top" off check "specs/$spec"
     [ "$status" -eq 0 ] && [ ! -s "$work/err" ] && grep -q '^ok: ' "$work/out"
     ok $? "check specs/$spec"
@@ -142,9 +149,11 @@ done
 # and the sources that NAME.c carries as text, which are goldens of their own.
 for_review() { sed -e 's/^#line [0-9]* /#line /' -e '/^static const char \*const source_.*{$/,/^};$/{//!d;}' "$1"; }
 
+tilewright "$top" off gen "$plain" -o "$work/plain/made"
+sed -n '/^\/\* ---- choose/,/^\/\* ---- patch/{/---- patch/!p;}' "$work/first/gemm.lua/gemm_bf16.c" >"$work/plain/made/gemm_bf16_choice.c"
 for name in gemm_bf16.sm_90a.cu gemm_bf16.sm_80.cu gemm_bf16__unaligned.sm_90a.cu gemm_bf16_bias_gelu.sm_90a.cu \
-    gemm_bf16.c gemm_bf16.h rms_norm.sm_90a.cu transpose.sm_80.cu stencil.sm_90a.cu; do
-    made=$work/first/gemm.lua
+    gemm_bf16.c gemm_bf16.h gemm_bf16_choice.c rms_norm.sm_90a.cu transpose.sm_80.cu stencil.sm_90a.cu; do
+    made=$work/plain/made
     [ -f "$made/$name" ] || made=$work/first/rows.lua
     for_review "$made/$name" >"$work/golden"
     if [ "${BLESS:-}" = 1 ] && ! cmp -s "$golden/$name" "$work/golden"; then
@@ -167,11 +176,11 @@ nvcc=$(sed -n 's/^nvcc *path \([^,]*\).*/\1/p' "$work/out")
 # second folder has what the first one's build left in the cache.
 second=$work/cold2
 [ -z "$sanitized" ] || second=$work/cold1
-tilewright "$top" "$work/cold1" build specs/gemm.lua --kernel gemm_bf16 -o "$work/built/one" --keep --json
+tilewright "$top" "$work/cold1" build "$plain" --kernel gemm_bf16 -o "$work/built/one" --keep --json
 [ "$status" -eq 0 ] && [ ! -s "$work/err" ]
 ok $? "build gemm_bf16"
 cp "$work/out" "$work/cold.json"
-tilewright "$work/elsewhere/copied" "$second" build gemm.lua --kernel gemm_bf16 -o ../built --keep --json
+tilewright "$work/elsewhere/plain" "$second" build gemm.lua --kernel gemm_bf16 -o ../built --keep --json
 cp "$work/out" "$work/cold2.json"
 [ "$status" -eq 0 ] && diff -r "$work/built/one" "$work/elsewhere/built" >"$work/out" 2>&1 &&
     [ "$(find "$work/built/one" -name '*.cubin' | wc -l)" -eq 4 ]
@@ -198,7 +207,7 @@ fi
 
 # What was built is what is run.
 for _ in 1 2; do
-    tilewright "$top" "$work/cold1" run specs/gemm.lua --kernel gemm_bf16 --device none --json
+    tilewright "$top" "$work/cold1" run "$plain" --kernel gemm_bf16 --device none --json
 done
 cp "$work/out" "$work/run.json"
 [ "$status" -eq 0 ] && ! grep -q '"cache": "miss"' "$work/out" && grep -q '"cache": "hit"' "$work/out" &&
@@ -210,7 +219,7 @@ done | tr '\n' ' ')"
 if [ -z "$sanitized" ]; then
     # By the clock, so the least of several, until one is below: what else runs on the machine only adds.
     loaded=$(for _ in 1 2 3 4 5 6 7 8; do
-        tilewright "$top" "$work/cold1" run specs/gemm.lua --kernel gemm_bf16 --device none --json
+        tilewright "$top" "$work/cold1" run "$plain" --kernel gemm_bf16 --device none --json
         numbers "$work/out" to_loaded_without_device | tee "$work/round"
         ! about "$(cat "$work/round")" 20 || break
     done | least)
@@ -218,7 +227,7 @@ if [ -z "$sanitized" ]; then
     about "$loaded" 20
     ok $? "run with a warm cache: about 20 ms to a loaded module"
 fi
-tilewright "$top" "$work/cold1" build specs/gemm.lua --kernel gemm_bf16 -o "$work/built/warm" --keep
+tilewright "$top" "$work/cold1" build "$plain" --kernel gemm_bf16 -o "$work/built/warm" --keep
 [ "$status" -eq 0 ] && [ "$(grep -c ' cached$' "$work/out")" -eq 4 ]
 ok $? "build with a warm cache: every variant is cached"
 
@@ -232,7 +241,7 @@ spilling() { awk 'NR > 1 && ($7 != 0 || $8 != 0)' "$1"; }
 if [ -n "$nvcc" ]; then
     arch=sm_80,sm_90a cache=$shared_cache
     [ -z "$sanitized" ] || arch=sm_80 cache=$work/cold1
-    tilewright "$top" "$cache" build specs/gemm.lua --kernel gemm_bf16 --arch $arch --with nvrtc,nvcc -o "$work/nvcc"
+    tilewright "$top" "$cache" build "$plain" --kernel gemm_bf16 --arch $arch --with nvrtc,nvcc -o "$work/nvcc"
     built=$status
     registers "$work/out" nvrtc >"$work/by_nvrtc"
     registers "$work/out" nvcc >"$work/by_nvcc"
@@ -247,11 +256,12 @@ else
     skip "build --with nvcc" "no nvcc that compiles"
 fi
 if [ -n "$sanitized" ]; then
-    tilewright "$top" "$work/cold1" build specs/gemm.lua --kernel gemm_bf16 -o "$work/all/gemm" --keep
+    tilewright "$top" "$work/cold1" build "$plain" --kernel gemm_bf16 -o "$work/all/gemm" --keep
     [ "$status" -eq 0 ] && [ -z "$(spilling "$work/out")" ]
     ok $? "gemm_bf16: no spills, no local memory"
 else
     for path in specs/*.lua; do
+        case $path in *.tuned.lua) continue ;; esac
         tilewright "$top" "$shared_cache" build "$path" -o "$work/all/${path##*/}"
         [ "$status" -eq 0 ] && [ -z "$(spilling "$work/out")" ]
         ok $? "build $path: no spills, no local memory in any variant"

@@ -185,7 +185,7 @@ if "$program" doctor >/dev/null 2>&1; then
     tilewright run specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --device emu --set M=64,N=64,K=64 --json
     described && [ $status -eq 0 ] && [ ! -s "$work/err" ]
     ok $? "run --json" "$work/wrong"
-    tilewright run specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --device none --json
+    tilewright run specs/gemm.lua --kernel gemm_fp16 --arch sm_90a --device none --json
     described && [ $status -eq 0 ] && [ ! -s "$work/err" ] && grep -q 'nothing was executed' "$work/out"
     ok $? "run --device none --json: a note" "$work/wrong"
     for arguments in "--set Q=1" "--kernel none" "--arch sm_99" "--sms 1 --arch sm_90a"; do

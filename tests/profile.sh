@@ -52,8 +52,8 @@ refused 1 "is a text of its own, whose steps carry no stamps" "a template of the
 "$program" gen specs/gemm.lua --kernel gemm_bf16 -o "$work/plain" >"$work/out" 2>"$work/err" &&
     ! grep -rn 'profile\|clock64' "$work/plain" >>"$work/err"
 ok $? "other builds have nothing of it"
-profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --device emu --set M=512,N=512,K=512 --keep "$work/kept" \
-    --svg "$work/p.svg" --json "$work/p.json"
+profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --variant 0 --device emu --set M=512,N=512,K=512 \
+    --keep "$work/kept" --svg "$work/p.svg" --json "$work/p.json"
 is 0 && [ ! -s "$work/err" ]
 ok $? "gemm_bf16 on sm_90a"
 cp "$work/out" "$work/first"
@@ -109,16 +109,17 @@ if command -v python3 >/dev/null 2>&1; then
 else
     skip "the trace is JSON" "there is no python3"
 fi
-profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --device emu --set M=512,N=512,K=512
+profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --variant 0 --device emu --set M=512,N=512,K=512
 cmp -s "$work/out" "$work/first"
 ok $? "the same twice"
-profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --device emu --set M=512,N=512,K=512 --block middle
+profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --variant 0 --device emu --set M=512,N=512,K=512 --block middle
 is 0 && prints '^steps of block 1, clocks' && prints '^block 1, clocks'
 ok $? "the middle block"
-profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --device emu --set M=512,N=512,K=512 --stamps 40
+profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --variant 0 --device emu --set M=512,N=512,K=512 --stamps 40
 is 0 && prints 'there was no room for more: --stamps'
 ok $? "where there is no room, it is told"
-profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --device emu --set M=512,N=512,K=512 --from 2000 --to 9000 --svg "$work/part.svg"
+profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --variant 0 --device emu --set M=512,N=512,K=512 --from 2000 \
+    --to 9000 --svg "$work/part.svg"
 is 0 && well_formed "$work/part.svg" >"$work/diff" && [ "$(wc -l <"$work/part.svg")" -lt "$(wc -l <"$work/p.svg")" ]
 ok $? "a part of the picture"
 
@@ -141,7 +142,7 @@ sums items
 profile specs/rows.lua --kernel softmax --device emu
 is 0 && [ ! -s "$work/err" ] && prints '^ .* fold  *touch ' && ! prints 'tensor cores'
 ok $? "a row program: no tensor cores"
-profile specs/gemm.lua --kernel gemm_bf16 --device emu --set M=0,N=512,K=512
+profile specs/gemm.lua --kernel gemm_bf16 --variant 0 --device emu --set M=0,N=512,K=512
 is 1 && says 'nothing is launched'
 ok $? "sizes that launch nothing"
 echo "1..$count"

@@ -141,15 +141,15 @@ else
     }
     for arch in sm_90a sm_80; do
         size=M=256,N=256,K=512
-        show timeline specs/gemm.lua --kernel gemm_bf16 --arch $arch --set $size --svg "$work/t.svg" \
-            --json "$work/t.json"
+        show timeline specs/gemm.lua --kernel gemm_bf16 --arch $arch --variant 0 --set $size \
+            --svg "$work/t.svg" --json "$work/t.json"
         ok "$status" "timeline on $arch"
         well_formed_svg "$work/t.svg"
         ok $? "timeline on $arch as SVG: well-formed"
         [ "$(awk '{ if (length($0) > 100) n++ } END { print n + 0 }' "$work/out")" = 0 ]
         ok $? "timeline on $arch: 100 columns"
         cp "$work/out" "$work/first"
-        show timeline specs/gemm.lua --kernel gemm_bf16 --arch $arch --set $size --svg "$work/t.svg"
+        show timeline specs/gemm.lua --kernel gemm_bf16 --arch $arch --variant 0 --set $size --svg "$work/t.svg"
         cmp -s "$work/out" "$work/first"
         ok $? "timeline on $arch: the same twice"
         if [ "$nvrtc" = "$(cat "$golden/nvrtc_version")" ]; then
@@ -193,10 +193,11 @@ else
     reads=0
     for row in 1 2 3; do reads=$((reads + $(total "$ampere" $row 'being read' events))); done
     equal "$reads" 8 "mma.sync: each stage is read once a filling"
-    show timeline specs/gemm.lua --kernel gemm_bf16 --set M=256,N=256,K=512 --block 2
+    show timeline specs/gemm.lua --kernel gemm_bf16 --variant 0 --set M=256,N=256,K=512 --block 2
     refused 1 "2 blocks are launched" "a block that there is not"
     for mode in eager random; do
-        show timeline specs/gemm.lua --kernel gemm_bf16 --complete $mode --set M=256,N=256,K=512 --json "$work/t.json"
+        show timeline specs/gemm.lua --kernel gemm_bf16 --variant 0 --complete $mode --set M=256,N=256,K=512 \
+            --json "$work/t.json"
         reads=0
         for row in 3 4 5 6; do reads=$((reads + $(total "$work/t.json" $row 'being read' events))); done
         equal "$reads" 8 "$mode: each stage is read once a filling"

@@ -23,10 +23,11 @@ static bool is_compiled(const struct compile_unit *unit, const bool with[COMPILE
 
 static void print_table(const struct compile *c, const bool with[COMPILE_WITH_COUNT])
 {
-    int width = 6;
+    int width = 6, variants = 10;
     for (int i = 0; i < c->unit_count; i++) {
-        int length = (int)strlen(c->unit[i].kernel->name);
+        int length = (int)strlen(c->unit[i].kernel->name), variant = (int)strlen(shown_variant(&c->unit[i]));
         width = length > width ? length : width;
+        variants = variant > variants ? variant : variants;
     }
     bool any = false;
     for (int i = 0; i < c->unit_count; i++)
@@ -34,16 +35,16 @@ static void print_table(const struct compile *c, const bool with[COMPILE_WITH_CO
             any |= is_compiled(&c->unit[i], with, w);
     if (!any)
         return; /* the faults are all there is to say */
-    printf("%-*s  %-8s %-10s %-6s %9s %8s %7s %6s %8s\n", width, "kernel", "arch", "variant", "with", "registers",
-           "shared", "spills", "frame", "seconds");
+    printf("%-*s  %-8s %-*s %-6s %9s %8s %7s %6s %8s\n", width, "kernel", "arch", variants, "variant", "with",
+           "registers", "shared", "spills", "frame", "seconds");
     for (int i = 0; i < c->unit_count; i++)
         for (int w = 0; w < COMPILE_WITH_COUNT; w++) {
             const struct compile_unit *unit = &c->unit[i];
             const struct tw_compiled *compiled = &unit->compiled[w];
             if (!is_compiled(unit, with, w))
                 continue;
-            printf("%-*s  %-8s %-10s %-6s %9" PRIu32 " %8ld %7" PRIu32 " %6" PRIu32, width, unit->kernel->name,
-                   unit->arch->name, shown_variant(unit), compile_with_word[w], compiled->info.registers,
+            printf("%-*s  %-8s %-*s %-6s %9" PRIu32 " %8ld %7" PRIu32 " %6" PRIu32, width, unit->kernel->name,
+                   unit->arch->name, variants, shown_variant(unit), compile_with_word[w], compiled->info.registers,
                    compile_shared(unit, (enum compile_with)w), compiled->info.spill_instructions, compiled->info.frame);
             if (compiled->cache == TW_CACHE_HIT)
                 printf(" %8s\n", "cached");
@@ -154,7 +155,7 @@ static int build(struct compile *c, const struct compile_choice *choice, const b
 
 int cmd_build(int argc, char **argv)
 {
-    struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
+    struct compile_choice choice = {.kernel = NULL};
     const char *path, *folder = NULL, *compilers = "nvrtc";
     bool keep = false, json = false, with[COMPILE_WITH_COUNT] = {false};
     bool debug = false;

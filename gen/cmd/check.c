@@ -10,11 +10,12 @@
 
 static void report(const struct compile *c)
 {
-    int kernels = 0;
+    int kernels = 0, setups = 0;
     const struct spec_kernel *last = NULL;
     for (int i = 0; i < c->unit_count; i++) {
         kernels += c->unit[i].kernel != last;
         last = c->unit[i].kernel;
+        setups += c->unit[i].setup > 0;
     }
     printf("ok: %d kernel%s, %d entry point%s", kernels, kernels == 1 ? "" : "s", c->unit_count,
            c->unit_count == 1 ? "" : "s");
@@ -25,6 +26,8 @@ static void report(const struct compile *c)
         if (units)
             printf(", %d for %s", units, arch_all[a]->name);
     }
+    if (setups)
+        printf("; %d %s set-up%s", setups, setups == 1 ? "is a" : "are", setups == 1 ? "" : "s");
     putchar('\n');
 }
 
@@ -47,7 +50,7 @@ static int report_json(const struct compile *c, int status)
 
 int cmd_check(int argc, char **argv)
 {
-    struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
+    struct compile_choice choice = {.kernel = NULL};
     const char *path;
     bool json = false;
     int operands;

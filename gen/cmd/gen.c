@@ -82,7 +82,7 @@ static int report_json(const struct compile *c, const struct file_set *files, in
 
 int cmd_gen(int argc, char **argv)
 {
-    struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
+    struct compile_choice choice = {.kernel = NULL};
     const char *path, *folder = NULL, *depfile = NULL;
     bool debug = false, json = false;
     uint64_t debug_timeout = DEBUG_NOT_GIVEN;

@@ -116,7 +116,7 @@ static void print_rows(const struct compile *c, const struct compile_choice *cho
 
 int cmd_plan(int argc, char **argv)
 {
-    struct compile_choice choice = {NULL, NULL, NULL, NULL, NULL};
+    struct compile_choice choice = {.kernel = NULL};
     bool why = false, json = false;
     const char *path;
     int operands;

@@ -138,8 +138,10 @@ static void choose_outputs(const struct run *run, struct compile_unit *unit)
 static int plan_and_compile(struct run *run)
 {
     struct compile *c = &run->compile;
+    /* A set-up is compiled and run as a kernel is, and may be one of twenty: on the emulator who wants them asks. */
+    const bool own = run_is_emulator(run->device) && !run->options.setups && !run->options.source;
     struct compile_choice choice = {
-        .kernel = run->options.kernel, .arch = run->options.arch, .pick = pick, .context = run};
+        .kernel = run->options.kernel, .arch = run->options.arch, .own = own, .pick = pick, .context = run};
     if (*run->source.kernel)
         choice.kernel = run->source.kernel;
     if (*run->source.arch) {
@@ -147,6 +149,10 @@ static int plan_and_compile(struct run *run)
         choice.pick = NULL;
     }
     int status = compile_units(c, &choice);
+    if (status == 0 && c->left_out && !run->bug)
+        compile_say(c, DIAG_NOTE,
+                    "on the emulator %d set-up%s of SPEC.tuned.lua %s left out; --setups verifies them too",
+                    c->left_out, c->left_out == 1 ? "" : "s", c->left_out == 1 ? "is" : "are");
     for (int i = 0; i < c->unit_count; i++)
         c->unit[i].wanted = true;
     if (status == 0 && run->options.source)
@@ -475,6 +481,8 @@ int cmd_run(int argc, char **argv)
         {"--source", OPTION_TEXT, &o->source, "FILE.cu", "run this text as the kernel that its first line names"},
         {"--break", OPTION_TEXT, &o->bug, "NAME",
          "plant a bug into the emitted text, and see whether the emulator finds it; list: which there are"},
+        {"--setups", OPTION_FLAG, &o->setups, NULL,
+         "verify the set-ups of SPEC.tuned.lua on the emulator too; on a GPU they always are"},
         {"--debug", OPTION_FLAG, &o->debug, NULL, DEBUG_DOC},
         {"--debug-timeout", OPTION_NUMBER, &o->debug_timeout, "MS", DEBUG_TIMEOUT_DOC},
         {"--keep", OPTION_TEXT, &o->keep, "DIR", "leave source, PTX, cubin and (where a disassembler is found) SASS"},

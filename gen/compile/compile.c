@@ -182,6 +182,8 @@ static int check_architectures(struct compile *c, const struct compile_choice *c
 static bool variant_chosen(const struct compile_choice *choice, const struct compile_unit *unit, int position)
 {
     char number[16];
+    if (choice->own && unit->setup)
+        return false;
     if (!choice->variant)
         return true;
     snprintf(number, sizeof number, "%d", position);
@@ -280,6 +282,7 @@ static int make_unit(struct compile *c, const struct wanted *w, const struct com
     }
     if (status == 0 &&
         (!variant_chosen(choice, &unit, w->position) || (unit.setup == 0 && is_covered(c, w->first, &unit)))) {
+        c->left_out += choice->own && unit.setup;
         drop_source(&unit);
         plan_free(&unit.plan);
         return 0;
@@ -525,7 +528,7 @@ int compile_open_tuned(struct compile *c, const char *command, const char *path,
     if (!c->folder || c->diags.out_of_memory)
         return 3;
     /* A spec with faults: what is wrong with the Plans of its sound kernels is told in the same run. */
-    const struct compile_choice all = {NULL, NULL, NULL, NULL, NULL};
+    const struct compile_choice all = {.kernel = NULL};
     return status == 1 && make_units(c, &all) == 3 ? 3 : status;
 }
 

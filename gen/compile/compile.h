@@ -31,6 +31,7 @@ struct compile_choice {
     const char *kernel;  /* one name */
     const char *arch;    /* "sm_90a,sm_80" */
     const char *variant; /* its name ("", "unaligned") or its number */
+    bool own;            /* no set-up; they are planned all the same, so that their faults are told */
     /* The one architecture of this kernel that is wanted, of `count` that it has, oldest first. NULL: all of them. */
     const struct arch *(*pick)(const void *context, const struct arch *const *arch, int count);
     const void *context;
@@ -78,6 +79,7 @@ struct compile {
     struct diag_set diags;
     struct compile_unit *unit;                /* by kernel, architecture, variant */
     int unit_count;
+    int left_out;                             /* set-ups that were planned and are no units: compile_choice.own */
     struct compile_phases phases;
     struct shelf *shelf;                      /* templates that several units expand; NULL: none are kept */
     struct plan_proofs *proofs;               /* of its Plans; NULL: none are kept */
@@ -139,6 +141,11 @@ int compile_outputs(struct compile *c, enum compile_with with, const char *folde
 enum { COMPILE_LIBRARY_UNITS = SPEC_MOST_SETUPS + 8, COMPILE_CODE_BYTES = 24 };
 #define COMPILE_CODE_FORMAT "unit %d"
 int compile_library(struct compile *c, const int *unit, int count, struct tw_compiled *library, struct tw_error *error);
+
+/* All units being of one kernel on one architecture: the number of the one whose set-up a launch of these sizes takes
+ * on that GPU ("": one without rows of its own), by the table that NAME.c has; -1: one of the kernel's own variants.
+ * -2: out of memory. */
+int compile_chosen(struct compile *c, const int64_t *symbol, const char *gpu);
 
 void compile_close(struct compile *c);
 

@@ -67,3 +67,25 @@ int compile_tuned(struct compile *c, const int *unit, int count, struct host_tun
     }
     return 0;
 }
+
+int compile_chosen(struct compile *c, const int64_t *symbol, const char *gpu)
+{
+    struct host_tuned *tuned = NULL;
+    int count = 0, chosen = -2, number = -1;
+    int *all = tw_alloc(&c->rt, sizeof *all * ((size_t)c->unit_count + 1));
+    for (int i = 0; all && i < c->unit_count; i++)
+        all[i] = i;
+    if (all && compile_tuned(c, all, c->unit_count, &tuned, &count) == 0) {
+        const struct host_image image = {.plan = &c->unit[0].plan};
+        const struct host_model model = {.image = &image, .image_count = 1, .tuned = tuned, .tuned_count = count};
+        number = host_setup_of(&model, c->unit[0].arch->name, gpu, symbol);
+        chosen = number < 0 ? -2 : -1;
+    }
+    for (int i = 0; i < c->unit_count && number > 0; i++) {
+        number -= c->unit[i].setup > 0;
+        chosen = number == 0 ? i : chosen;
+    }
+    tw_free(&c->rt, tuned);
+    tw_free(&c->rt, all);
+    return chosen;
+}

@@ -43,22 +43,37 @@ const struct arch *show_newest(const void *context, const struct arch *const *ar
     return arch[count - 1];
 }
 
-int show_compile_all(struct compile *c)
+int show_compile(struct compile *c, const int64_t *symbol, const char *gpu, struct show_units *units)
 {
-    for (int i = 0; i < c->unit_count; i++) {
-        c->unit[i].wanted = true;
-        c->unit[i].outputs = TW_OUTPUT_CUBIN | TW_OUTPUT_PTX;
-        c->unit[i].line_info = true;
+    const int chosen = compile_chosen(c, symbol, gpu);
+    if (chosen == -2)
+        return 3;
+    units->count = units->sms = 0;
+    for (int i = 0; i < c->unit_count && units->count < COMPILE_LIBRARY_UNITS; i++) {
+        struct compile_unit *unit = &c->unit[i];
+        const int *cluster = unit->plan.launch.cluster, blocks = cluster[0] * cluster[1] * cluster[2];
+        if (unit->setup && i != chosen && c->unit_count > 1)
+            continue;
+        unit->wanted = true;
+        unit->outputs = TW_OUTPUT_CUBIN | TW_OUTPUT_PTX;
+        unit->line_info = true;
+        units->unit[units->count++] = i;
+        units->sms = blocks > units->sms ? blocks : units->sms;
     }
     return compile_cubins(c, COMPILE_NVRTC);
 }
 
-int show_choose(struct compile *c, struct launcher *launcher, const int64_t *symbol, int *chosen,
-                struct tw_error *error)
+int show_choose(struct compile *c, struct launcher *launcher, const struct show_units *units, const int64_t *symbol,
+                int *chosen, struct tw_error *error)
 {
+    const int last = units->count - 1;
     int status = TW_ERROR_INVALID;
-    for (*chosen = 0; *chosen < c->unit_count && status != TW_OK && status != TW_ERROR_MEMORY; (*chosen)++)
-        status = trial_fits(c, launcher, *chosen, symbol, false, error);
-    (*chosen)--;
+    *chosen = last;
+    if (last > 0 && c->unit[units->unit[last]].setup)
+        status = trial_fits(c, launcher, last, symbol, false, error);
+    for (int v = 0; v < units->count && status != TW_OK && status != TW_ERROR_MEMORY; v++) {
+        *chosen = v;
+        status = trial_fits(c, launcher, v, symbol, false, error);
+    }
     return status;
 }

@@ -31,13 +31,20 @@ int show_one_kernel(const struct compile *c, struct compile_choice *choice);
 /* Picks one architecture: the newest that the kernel has. For compile_choice.pick. */
 const struct arch *show_newest(const void *context, const struct arch *const *arch, int count);
 
-/* Every unit, with PTX and the lines of its text. Exit status. */
-int show_compile_all(struct compile *c);
+/* What a launch of these sizes may take on that GPU, in the order of the units: the kernel's own variants and, behind
+ * them, the set-up that the sizes choose. As many multiprocessors as the largest cluster of these has blocks: sms. */
+struct show_units {
+    int unit[COMPILE_LIBRARY_UNITS], count, sms;
+};
 
-/* The first variant that takes these sizes. A status. */
+/* Finds them, and compiles them with PTX and the lines of their texts. Exit status. */
+int show_compile(struct compile *c, const int64_t *symbol, const char *gpu, struct show_units *units);
+
+/* The variant of the launcher, which has those units, that takes these sizes: the set-up, else the first. Its launches
+ * take it from now on. A status. */
 struct launcher;
-int show_choose(struct compile *c, struct launcher *launcher, const int64_t *symbol, int *chosen,
-                struct tw_error *error);
+int show_choose(struct compile *c, struct launcher *launcher, const struct show_units *units, const int64_t *symbol,
+                int *chosen, struct tw_error *error);
 
 /* The command profile. */
 int show_profile(int argc, char **argv);

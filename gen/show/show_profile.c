@@ -32,7 +32,9 @@ struct session {
     struct launcher *launcher[BUILDS];
     struct tw_device *device;
     int64_t *symbol;
-    int variant;
+    int64_t *sms;            /* the symbol that counts multiprocessors */
+    struct show_units units; /* of both builds */
+    int variant;             /* among them */
     struct profile_memory memory;
     double us[BUILDS]; /* a launch; 0: not timed */
 };
@@ -81,11 +83,10 @@ static int open_gpu(struct session *s)
 static int open_emulator(struct session *s)
 {
     const struct compile_unit *unit = &s->compile[STAMPED].unit[0];
-    const int *cluster = unit->plan.launch.cluster;
     const struct emu_options options = {.arch = unit->arch->name,
                                         .completion = EMU_LATE,
                                         .seed = s->o->seed,
-                                        .sm_count = s->o->sms ? (int)s->o->sms : cluster[0] * cluster[1] * cluster[2],
+                                        .sm_count = s->o->sms ? (int)s->o->sms : s->units.sms,
                                         .report = report,
                                         .slice = 1};
     struct tw_error error;
@@ -94,6 +95,21 @@ static int open_emulator(struct session *s)
         return 0;
     s->device = NULL;
     return compile_fail(&s->compile[STAMPED], status, &error);
+}
+
+/* The sizes, but for the device's multiprocessors. Exit status. */
+static int take_sizes(struct session *s)
+{
+    struct compile *c = &s->compile[STAMPED];
+    struct sizes sizes = {NULL, 0, 0};
+    int status = sizes_list(c, &c->unit[0], &s->o->set, &sizes);
+    if (status == 0 && !(s->symbol = tw_alloc(&c->rt, sizeof *s->symbol * (size_t)sizes.width)))
+        status = 3;
+    if (status == 0)
+        memcpy(s->symbol, sizes.value, sizeof *s->symbol * (size_t)sizes.width);
+    s->sms = s->symbol ? &s->symbol[sizes.width - 1] : NULL;
+    sizes_free(c, &sizes);
+    return status;
 }
 
 /* Plans, emits and compiles one build of the kernel. Exit status. */
@@ -108,18 +124,16 @@ static int make_build(struct session *s, int build, struct compile_choice *choic
         compile_say(c, DIAG_ERROR, "kernel '%s' is a text of its own, whose steps carry no stamps", choice->kernel);
         return 1;
     }
-    return status == 0 ? show_compile_all(c) : status;
+    if (status == 0 && !s->symbol)
+        status = take_sizes(s);
+    return status == 0 ? show_compile(c, s->symbol, s->device ? s->device->name : "", &s->units) : status;
 }
 
 static int open_launcher(struct session *s, int build)
 {
     struct compile *c = &s->compile[build];
-    int unit[COMPILE_LIBRARY_UNITS],
-        count = c->unit_count < COMPILE_LIBRARY_UNITS ? c->unit_count : COMPILE_LIBRARY_UNITS;
     struct tw_error error;
-    for (int i = 0; i < count; i++)
-        unit[i] = i;
-    int status = launcher_open(&s->launcher[build], c, unit, count, &error);
+    int status = launcher_open(&s->launcher[build], c, s->units.unit, s->units.count, &error);
     bool ptx = is_emulated(s) || c->unit[0].arch->major != s->device->major;
     if (status == TW_OK)
         status = launcher_load(s->launcher[build], s->device, ptx, &error);
@@ -237,6 +251,8 @@ static int keep(struct session *s)
     int status = TW_OK;
     for (int i = 0; i < c->unit_count && status == TW_OK; i++) {
         const struct compile_unit *unit = &c->unit[i];
+        if (!unit->wanted)
+            continue;
         snprintf(name, sizeof name, "%s.%s.cu", unit->plan.entry, unit->arch->name);
         status = files_add(&files, s->o->keep, name, unit->source, unit->source_bytes, false, &error);
         if (status == TW_OK)
@@ -299,7 +315,9 @@ static int run_and_show(struct session *s)
     struct profile profile = {.rt = &c->rt};
     struct tw_error error;
     char sizes[256], title[512];
-    int status = show_choose(c, s->launcher[STAMPED], s->symbol, &s->variant, &error);
+    int status = show_choose(c, s->launcher[STAMPED], &s->units, s->symbol, &s->variant, &error);
+    if (status == TW_OK && s->opened[PLAIN])
+        launcher_force(s->launcher[PLAIN], s->variant);
     if (status == TW_OK)
         status = execute(s, &result, &error);
     if (status != TW_OK)
@@ -329,7 +347,6 @@ static int go(struct session *s)
 {
     struct compile *c = &s->compile[STAMPED];
     struct compile_choice choice = s->o->choice;
-    struct sizes sizes = {NULL, 0, 0};
     int status = sizes_check(c, &s->o->set);
     choice.pick = pick;
     choice.context = s;
@@ -346,14 +363,7 @@ static int go(struct session *s)
             status = make_build(s, PLAIN, &choice);
     }
     if (status == 0)
-        status = sizes_list(c, &c->unit[0], &s->o->set, &sizes);
-    if (status == 0 && !(s->symbol = tw_alloc(&c->rt, sizeof *s->symbol * (size_t)sizes.width)))
-        status = 3;
-    if (status == 0) {
-        memcpy(s->symbol, sizes.value, sizeof *s->symbol * (size_t)sizes.width);
-        s->symbol[sizes.width - 1] = s->device->sm_count;
-    }
-    sizes_free(c, &sizes);
+        *s->sms = s->device->sm_count;
     if (status == 0 && s->o->keep)
         status = keep(s);
     for (int b = 0; b < BUILDS && status == 0; b++)
@@ -395,7 +405,7 @@ int show_profile(int argc, char **argv)
     const struct option_row rows[] = {
         {"--kernel", OPTION_TEXT, &o.choice.kernel, "K", "of the spec"},
         {"--arch", OPTION_TEXT, &o.choice.arch, "A", "the newest of the kernel's that the device runs by default"},
-        {"--variant", OPTION_TEXT, &o.choice.variant, "V", "by name or number; the first that takes the sizes"},
+        {"--variant", OPTION_TEXT, &o.choice.variant, "V", "by name or number; 0: not the set-up of the sizes"},
         {"--set", OPTION_LIST, &o.set, "M=512,N=512", "in the place of the spec's first run sizes; repeatable"},
         {"--device", OPTION_TEXT, &o.device, "auto|cuda|emu", "auto: a GPU, else the emulator"},
         {"--seed", OPTION_NUMBER, &o.seed, "S", "of the inputs; 1"},

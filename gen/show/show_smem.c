@@ -286,6 +286,7 @@ int show_smem(int argc, char **argv)
         return options_fault("show", "which spec?");
     struct compile c;
     status = compile_open(&c, "show", path);
+    choice.own = !choice.variant; /* set-ups are shown by name, as by plan */
     if (status == 0)
         status = compile_units(&c, &choice);
     compile_report(&c);

@@ -100,14 +100,15 @@ static int present(struct compile *c, const struct show_options *o, const struct
 
 /* Exit status. */
 static int run_and_show(struct compile *c, const struct show_options *o, const int64_t *symbol,
-                        struct tw_device *device, struct launcher *launcher, struct listener *l)
+                        const struct show_units *units, struct tw_device *device, struct launcher *launcher,
+                        struct listener *l)
 {
     struct trial_result result;
     struct tw_error error;
     char sizes[256];
     int chosen, status = launcher_load(launcher, device, true, &error);
     if (status == TW_OK)
-        status = show_choose(c, launcher, symbol, &chosen, &error);
+        status = show_choose(c, launcher, units, symbol, &chosen, &error);
     if (status != TW_OK)
         return compile_fail(c, status, &error);
     const struct compile_unit *unit = launcher_unit(launcher, chosen);
@@ -130,8 +131,9 @@ static int run_and_show(struct compile *c, const struct show_options *o, const i
     return status;
 }
 
-/* On an emulated GPU with so many multiprocessors. Exit status. */
-static int open_and_show(struct compile *c, const struct show_options *o, const int64_t *symbol, int sms)
+/* On an emulated GPU with as many multiprocessors as the last symbol says. Exit status. */
+static int open_and_show(struct compile *c, const struct show_options *o, const int64_t *symbol, int sms,
+                         const struct show_units *units)
 {
     struct listener listener = {.rt = &c->rt, .block = o->block};
     const struct emu_options options = {.arch = c->unit[0].arch->name,
@@ -142,18 +144,14 @@ static int open_and_show(struct compile *c, const struct show_options *o, const 
                                         .event = listen,
                                         .event_context = &listener,
                                         .slice = 1};
-    int unit[COMPILE_LIBRARY_UNITS],
-        count = c->unit_count < COMPILE_LIBRARY_UNITS ? c->unit_count : COMPILE_LIBRARY_UNITS;
     struct tw_device *device = NULL;
     struct launcher *launcher = NULL;
     struct tw_error error;
-    for (int i = 0; i < count; i++)
-        unit[i] = i;
     int status = tw_device_open_emu(&c->rt, &options, &device, &error);
     if (status == TW_OK)
-        status = launcher_open(&launcher, c, unit, count, &error);
-    status =
-        status == TW_OK ? run_and_show(c, o, symbol, device, launcher, &listener) : compile_fail(c, status, &error);
+        status = launcher_open(&launcher, c, units->unit, units->count, &error);
+    status = status == TW_OK ? run_and_show(c, o, symbol, units, device, launcher, &listener)
+                             : compile_fail(c, status, &error);
     launcher_close(launcher);
     tw_device_close(device);
     tw_free(&c->rt, listener.event);
@@ -163,8 +161,8 @@ static int open_and_show(struct compile *c, const struct show_options *o, const 
 static int go(struct compile *c, const struct show_options *o, struct compile_choice *choice)
 {
     struct sizes sizes = {NULL, 0, 0};
+    struct show_units units = {.sms = 0};
     int64_t *symbol = NULL;
-    int sms = (int)o->sms;
     int status = show_one_kernel(c, choice);
     if (status == 0)
         status = sizes_check(c, &o->set);
@@ -176,14 +174,12 @@ static int go(struct compile *c, const struct show_options *o, struct compile_ch
         status = 3;
     if (status == 0) {
         memcpy(symbol, sizes.value, sizeof *symbol * (size_t)sizes.width);
-        const int *cluster = c->unit[0].plan.launch.cluster;
-        sms = sms ? sms : cluster[0] * cluster[1] * cluster[2];
-        symbol[sizes.width - 1] = sms;
-        status = show_compile_all(c);
+        status = show_compile(c, symbol, "", &units);
+        symbol[sizes.width - 1] = o->sms ? (int64_t)o->sms : units.sms;
     }
     compile_report(c);
     if (status == 0)
-        status = open_and_show(c, o, symbol, sms);
+        status = open_and_show(c, o, symbol, (int)symbol[sizes.width - 1], &units);
     tw_free(&c->rt, symbol);
     sizes_free(c, &sizes);
     return status;
@@ -199,7 +195,7 @@ int show_timeline(int argc, char **argv)
     const struct option_row rows[] = {
         {"--kernel", OPTION_TEXT, &choice.kernel, "K", "of the spec"},
         {"--arch", OPTION_TEXT, &choice.arch, "A", "the newest of the kernel's by default"},
-        {"--variant", OPTION_TEXT, &choice.variant, "V", "by name or number; the first that takes the sizes"},
+        {"--variant", OPTION_TEXT, &choice.variant, "V", "by name or number; 0: not the set-up of the sizes"},
         {"--set", OPTION_LIST, &o.set, "M=512,N=512", "in the place of the spec's first run sizes; repeatable"},
         {"--complete", OPTION_TEXT, &complete, "eager|late|random", "when asynchronous operations happen; late"},
         {"--seed", OPTION_NUMBER, &o.seed, "S", "of random completion and of the inputs; 1"},

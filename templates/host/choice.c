@@ -94,3 +94,20 @@ INLINE int setup_of(const struct ${NAME} *k, const struct ${NAME}_args *args)
     (void)args;
     return ~at;
 }
+
+/* The same for load. */
+static int setup_for(const struct ${NAME} *k, const struct ${NAME}_args *args)
+{
+    return setup_of(k, args);
+}
+//@ for _, g in ipairs(host.target) do
+//@     for n, i in ipairs(g.setup) do
+//@         local at = #g.image + n - 1
+
+/* Whether load has left set-up ${n} of ${g.arch} in. */
+INLINE int is_loaded_${i}(const struct ${NAME} *k)
+{
+    return k->function[${at}] != NULL;
+}
+//@     end
+//@ end

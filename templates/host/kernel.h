@@ -180,6 +180,14 @@ struct ${NAME}_info {
  * libcuda.so.1. The struct may hold anything before; after a failure it holds nothing to unload.
  * Thread-safe for different structs. Allocates; nothing of it stays beyond the driver's modules. */
 int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, struct ${NAME}_error *error);
+//@ if host.tuned then
+
+/* The same, but of the set-ups only those that launches of these sizes take; nothing else of args is read. Each that is
+ * compiled takes a part of a second, and each takes memory of the device. Launches of other sizes take the kernel's own
+ * variants, and so do all where count is 0. */
+int ${NAME}_load_for(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, const struct ${NAME}_args *args,
+                     int count, struct ${NAME}_error *error);
+//@ end
 
 /* Unload it, with the same context current and its launches done. Zeroes the struct; a zeroed one does nothing. The
  * status is the first failure; the rest is unloaded all the same. No other call may use the struct meanwhile. */

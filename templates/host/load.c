@@ -7,6 +7,7 @@
 static void choose_copy(struct ${NAME} *k);
 //@ if host.tuned then
 static void choose_table(struct ${NAME} *k, int device);
+static int setup_for(const struct ${NAME} *k, const struct ${NAME}_args *args);
 //@ end
 //@ if host.map_count > 0 then
 static int uses_maps(int target);
@@ -225,8 +226,42 @@ static int make_text(const struct image *image, int as_ptx, char **text, struct 
 //@     end
 
 //@ end
+//@ if host.tuned then
+/* Which set-up a variant is, in the order of `variants`; 0: none. */
+static const int setups[] = {
+//@     for _, g in ipairs(host.target) do
+//@         local list = {}
+//@         for _ = 1, #g.image do list[#list + 1] = 0 end
+//@         for n = 1, #g.setup do list[#list + 1] = n end
+//@         local row = csv(list)
+    ${row}, /* ${g.arch} */
+//@     end
+};
+
+/* Which set-ups: all, or those that these sizes choose. */
+struct wanted {
+    int all;
+    const struct ${NAME}_args *args;
+    int count;
+};
+
+static int is_wanted(const struct ${NAME} *k, int v, const struct wanted *wanted)
+{
+    const int setup = setups[targets[k->target - 1].first + v];
+    int i, found = wanted->all || setup == 0;
+    for (i = 0; i < wanted->count && !found; i++)
+        found = setup_for(k, &wanted->args[i]) == setup;
+    return found;
+}
+
+//@ end
 /* as_ptx: the device is newer than the target. One that takes no binaries at all, an emulated one, gets PTX too. */
+//@ if host.tuned then
+static int load_variants(struct ${NAME} *k, int as_ptx, int sm_count, const struct wanted *wanted,
+                         struct ${NAME}_error *error)
+//@ else
 static int load_variants(struct ${NAME} *k, int as_ptx, int sm_count, struct ${NAME}_error *error)
+//@ end
 {
 //@ if host.has_text then
     enum { no_binary_for_gpu = 209 };
@@ -242,6 +277,14 @@ static int load_variants(struct ${NAME} *k, int as_ptx, int sm_count, struct ${N
         int result = 0;
 //@ if host.has_text then
         char *text = NULL;
+//@ end
+//@ if host.tuned then
+        if (!is_wanted(k, v, wanted)) {
+            v++;
+            continue;
+        }
+//@ end
+//@ if host.has_text then
 //@     if host.has_source then
         status = make_text(&compiler, t, image, as_ptx, &text, error);
 //@     else
@@ -277,7 +320,12 @@ static int attribute(struct ${NAME} *k, int *value, int which, int device, struc
     return result ? driver_fault(error, result, "cuDeviceGetAttribute", "the current device") : 0;
 }
 
+//@ if host.tuned then
+static int load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, const struct wanted *wanted,
+                struct ${NAME}_error *error)
+//@ else
 int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, struct ${NAME}_error *error)
+//@ end
 {
     struct ${NAME} *k = kernel;
     struct ${NAME}_driver table; /* the caller's may lie in *kernel */
@@ -321,7 +369,11 @@ int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, st
     if (status)
         goto fail;
 //@ end
+//@ if host.tuned then
+    status = load_variants(k, targets[k->target - 1].major != major, sm_count, wanted, error);
+//@ else
     status = load_variants(k, targets[k->target - 1].major != major, sm_count, error);
+//@ end
     if (status)
         goto fail;
 //@ if host.map_count > 0 then
@@ -339,6 +391,24 @@ fail:
     return status;
 }
 
+//@ if host.tuned then
+int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, struct ${NAME}_error *error)
+{
+    static const struct wanted all = {1, NULL, 0};
+    return load(kernel, driver, &all, error);
+}
+
+int ${NAME}_load_for(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, const struct ${NAME}_args *args,
+                     int count, struct ${NAME}_error *error)
+{
+    struct wanted wanted;
+    wanted.all = 0;
+    wanted.args = args;
+    wanted.count = count;
+    return load(kernel, driver, &wanted, error);
+}
+
+//@ end
 //@ if host.debug then
 static void debug_print(void *context, const char *line)
 {

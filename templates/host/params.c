@@ -198,7 +198,7 @@ INLINE int choose(const struct ${NAME} *k, const struct ${NAME}_args *args, cons
         switch (setup_of(k, args)) {
 //@         for n, i in ipairs(g.setup) do
         case ${n}:
-            if (!fits_${i}(t))
+            if (!is_loaded_${i}(k) || !fits_${i}(t))
                 break;
             k->copy(p, &launch_${i}, sizeof *p);
             return patch_${i}(k, k->static_images, 0, args, t, p, error);
@@ -284,6 +284,8 @@ INLINE int params_of_ordinary(const struct ${NAME} *k, const struct ${NAME}_args
         switch (setup_of(k, args)) {
 //@             for n, i in ipairs(g.setup) do
         case ${n}:
+            if (!LIKELY(is_loaded_${i}(k)))
+                break;
             k->copy(params, &launch_${i}, sizeof *params);
             resolve(args, dense, t);
             if (!LIKELY(ordinary_tensors(t, dense)))

@@ -136,6 +136,35 @@ static const char *by_gpu(void)
     return tuned_test_unload(&k, NULL) ? "unload" : NULL;
 }
 
+/* What load_for leaves out is not compiled and not loaded; launches that would take it take the spec's own. */
+static const char *some(void)
+{
+    const struct tuned_test_args want[] = {arguments(16, 4096, 4096), arguments(4096, 4096, 4096)};
+    struct tuned_test k;
+    mock_reset();
+    mock.gpu = "Mock One";
+    EXPECT(tuned_test_load_for(&k, &table, want, 2, NULL) == 0 && mock.modules == 3);
+    EXPECT(variant(&k, 16, 4096, 4096) == SETUP_1 && variant(&k, 4096, 4096, 4096) == OWN);
+    EXPECT(variant(&k, 1024, 1024, 1024) == OWN && variant(&k, 16, 512, 512) == OWN);
+    struct tuned_test_args a = arguments(1024, 1024, 1024);
+    struct tuned_test_params p;
+    EXPECT(tuned_test_launch(&k, &a, NULL, NULL) == 0 && strcmp(mock.launch.entry, "gemm_test") == 0);
+    a.D = (void *)(uintptr_t)(d_at + 2);
+    EXPECT(tuned_test_params(&k, &a, &p, NULL) == 0 && p.variant == UNALIGNED);
+    k.static_images = 0; /* by the way of maps that the driver encodes */
+    EXPECT(variant(&k, 1024, 1024, 1024) == OWN && variant(&k, 16, 4096, 4096) == SETUP_1);
+    EXPECT(tuned_test_unload(&k, NULL) == 0 && mock.modules == 0);
+    EXPECT(tuned_test_load_for(&k, &table, want, 0, NULL) == 0 && mock.modules == 2);
+    EXPECT(variant(&k, 16, 4096, 4096) == OWN && tuned_test_unload(&k, NULL) == 0);
+    EXPECT(tuned_test_load_for(&k, &table, NULL, 0, NULL) == 0 && mock.modules == 2);
+    EXPECT(tuned_test_unload(&k, NULL) == 0);
+    mock.gpu = "Mock Two"; /* other sizes choose it there */
+    EXPECT(tuned_test_load_for(&k, &table, &a, 1, NULL) == 0 && mock.modules == 3);
+    EXPECT(variant(&k, 1024, 1024, 1024) == SETUP_1);
+    return tuned_test_unload(&k, NULL) ? "unload" : NULL;
+}
+
 const struct use_case use_cases[] = {
-    {"measured", measured}, {"total", total}, {"falls back", falls_back}, {"by GPU", by_gpu}, {NULL, NULL},
+    {"measured", measured}, {"total", total}, {"falls back", falls_back},
+    {"by GPU", by_gpu},     {"some", some},   {NULL, NULL},
 };

@@ -252,7 +252,7 @@ static int takes(int spec, int index, int size, enum inputs kind)
 
 static int run_spec(struct run *r, int spec, const char *arch, int all)
 {
-    struct compile_choice choice = {.arch = arch};
+    struct compile_choice choice = {.arch = arch, .own = true};
     int failed = compile_open(&r->c, "test_gemm_equal", specs[spec]) || compile_units(&r->c, &choice);
     if (!failed) {
         int cuda = r->lines != NULL;

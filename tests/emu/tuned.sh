@@ -56,12 +56,49 @@ ok $? "without the file everything is as it was"
 mv "$work/kept" "$work/gemm.tuned.lua"
 
 for arch in sm_90a sm_80; do
-    tilewright run "$spec" --kernel gemm --device emu --arch $arch --complete all --hazards fatal
+    tilewright run "$spec" --kernel gemm --device emu --arch $arch --complete all --hazards fatal --setups
     case $arch in sm_90a) n=4 ;; *) n=3 ;; esac
     [ $status -eq 0 ] && holds $n "^verified gemm.* $arch emu M=264,N=200,K=136 .*integers equal" &&
         holds 1 "^verified $n cases"
     ok $? "run verifies each set-up on the run sizes, on $arch"
 done
+
+tilewright run "$spec" --kernel gemm --device emu --arch sm_90a
+[ $status -eq 0 ] && holds 2 "^verified gemm" && holds 1 "^verified 2 cases" &&
+    grep -q "note: on the emulator 2 set-ups .*--setups" "$work/err"
+ok $? "which on the emulator it does where it is asked to, and says so"
+tilewright check "$spec"
+[ $status -eq 0 ] && holds 1 "^ok: 2 kernels, 11 entry points, .*; 3 are set-ups$"
+ok $? "check counts them"
+sed 's/n = 192/n = 190/' "$work/gemm.tuned.lua" >"$work/gemm.tuned.wrong"
+cp "$work/gemm.tuned.lua" "$work/kept" && mv "$work/gemm.tuned.wrong" "$work/gemm.tuned.lua"
+tilewright run "$spec" --kernel gemm --device emu --arch sm_90a
+[ $status -eq 1 ] && grep -q "gemm.tuned.lua:3: error: .*190" "$work/err"
+ok $? "a wrong set-up is told where it is not run, too"
+mv "$work/kept" "$work/gemm.tuned.lua"
+
+# Pictures are of the set-up that a launch of the sizes takes; what `like` takes over has no rows.
+timeline() { # SIZES WHAT OPTION...
+    sizes=$1 what=$2
+    shift 2
+    tilewright show timeline "$spec" --kernel gemm --set "$sizes" "$@"
+    [ $status -eq 0 ] && holds 1 "^kernel gemm on sm_90a, ${what}M="
+    ok $? "show timeline at $sizes $*: ${what:-the spec's own}"
+}
+timeline M=64,N=128,K=128 "variant cluster_m1_tile_m64_n64, "
+timeline M=64,N=128,K=128 "" --variant 0
+timeline M=64,N=41,K=128 "variant unaligned, "
+timeline M=1024,N=256,K=64 ""
+tilewright profile "$spec" --kernel gemm --device emu --set M=64,N=128,K=128
+[ $status -eq 0 ] && holds 1 "^kernel gemm on sm_90a, variant cluster_m1_tile_m64_n64, "
+ok $? "profile: that set-up"
+tilewright show smem "$spec"
+[ $status -eq 0 ] && holds 8 "^kernel" &&
+    tilewright show smem "$spec" --variant cluster_m1_tile_m64_n64 && holds 1 "^kernel"
+ok $? "show smem: set-ups by name"
+tilewright plan "$spec" --kernel relu
+[ $status -eq 0 ] && holds 0 "^tuned"
+ok $? "a kernel that is like one that is tuned is not tuned"
 
 # A set-up that releases a stage before it is read.
 broken=gemm__cluster_m1_tile_m64_n64.sm_90a.cu
@@ -78,9 +115,22 @@ tuned "attention_fwd" { gpu = "NVIDIA H200", arch = "sm_90a",
   { B = 1, H = 16, R = 1024, S = 1024, use = { tile = { kv = 64 } } },
 }
 LUA
-tilewright run "$work/attention.lua" --kernel attention_fwd --device emu --arch sm_90a --set B=1,H=1,R=72,S=200
+tilewright run "$work/attention.lua" --kernel attention_fwd --device emu --arch sm_90a --set B=1,H=1,R=72,S=200 --setups
 [ $status -eq 0 ] && holds 1 "^verified attention_fwd__tile_kv64 "
 ok $? "a set-up's program is its own reference"
+
+# What ships: every size of its `bench` is tuned, and other architectures have nothing of it.
+tilewright plan specs/gemm.lua --kernel gemm_bf16
+sed -n 's/^tuned gemm_bf16 on sm_90a, NVIDIA H200, sustained: \(.*\): .*/\1/p' "$work/out" | sort >"$work/rows"
+sed -n '/^  bench /,/^  },/p' specs/gemm.lua | grep -o 'M = [0-9]*, N = [0-9]*, K = [0-9]*' | tr -d ',' |
+    sed 's/ = /=/g' | sort >"$work/sizes"
+[ "$(wc -l <"$work/sizes")" -eq 20 ] && cmp "$work/rows" "$work/sizes" >"$work/out" 2>&1
+ok $? "specs/gemm.lua: each bench size has a row"
+mkdir "$work/alone" && cp specs/gemm.lua "$work/alone"
+tilewright gen specs/gemm.lua --arch sm_80 -o "$work/alone/with" &&
+    tilewright gen "$work/alone/gemm.lua" --arch sm_80 -o "$work/alone/without"
+diff -r "$work/alone/with" "$work/alone/without" >"$work/out" 2>&1
+ok $? "specs/gemm.lua for sm_80: as without set-ups"
 
 tilewright tune "$spec" --list --arch sm_90a
 [ $status -eq 0 ] && holds 1 "^kernel gemm on sm_90a" && holds 0 "^kernel relu" && grep -q "the spec's own$" "$work/out" &&

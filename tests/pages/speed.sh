@@ -12,26 +12,52 @@ value='function value(key) {
         return ""
     key = substr($0, RSTART, RLENGTH)
     sub(/^"[^"]*": */, "", key)
-    gsub(/"/, "", key)
+    gsub(/"| +$/, "", key)
     return key
 }'
 
-# SIZES<tab>best of cuBLASLt<tab>Tilewright, ns, as the file has them
+# SIZES<tab>MODE<tab>best of cuBLASLt<tab>Tilewright, ms<tab>rounds: of gemm_bf16, sizes in the order of the file
 gemm() {
-    objects gemm_cublaslt | awk "$value"'
+    objects h200 | awk "$value"'
         value("kernel") == "gemm_bf16" {
             size = value("M") " x " value("N") " x " value("K")
-            if (!(size in tilewright) && !(size in best)) order[++n] = size
-            ns = value("latency_ns") + 0
-            if (value("backend") == "tilewright") tilewright[size] = ns
-            else if (!(size in best) || ns < best[size]) best[size] = ns
+            if (!seen[size]++) order[++n] = size
+            at = size "\t" value("mode")
+            ms = value("latency_ms") + 0
+            if (value("backend") == "tilewright") { tilewright[at] = ms; rounds[at] = value("rounds") }
+            else if (!(at in best) || ms < best[at]) best[at] = ms
         }
-        END { for (i = 1; i <= n; i++) print order[i] "\t" best[order[i]] "\t" tilewright[order[i]] }'
+        END {
+            split("burst sustained", mode, " ")
+            for (i = 1; i <= n; i++) for (m = 1; m <= 2; m++) {
+                at = order[i] "\t" mode[m]
+                if (at in best && at in tilewright) print at "\t" best[at] "\t" tilewright[at] "\t" rounds[at]
+            }
+        }'
 }
 
 # WHAT<tab>beside what<tab>how many times as fast<tab>a remark
 ratios() {
-    gemm | awk -F '\t' '{ printf "GEMM %s\tcuBLASLt\t%.3f\n", $1, $2 / $3 }'
+    # The smallest and the largest, short and long ones, the least of all, and the mean of all.
+    gemm | awk -F '\t' '
+        BEGIN {
+            chosen = "16 x 4096 x 4096,128 x 7168 x 2048,1024 x 1024 x 1024,4096 x 4096 x 4096,"
+            chosen = chosen "4096 x 7168 x 2048,16384 x 8192 x 8192,"
+        }
+        $2 == "burst" {
+            ratio = $3 / $4
+            sum += log(ratio)
+            n++
+            if (!least || ratio < least) { least = ratio; at = $1 }
+            if (index("," chosen, "," $1 ",")) row[$1] = ratio
+        }
+        END {
+            row[at] = least
+            chosen = index("," chosen, "," at ",") ? chosen : chosen at ","
+            for (count = split(chosen, name, ","); ++i < count;)
+                printf "GEMM %s\tcuBLASLt\t%.5f%s\n", name[i], row[name[i]], name[i] == at ? "\tthe least of " n : ""
+            printf "GEMM, mean of %d sizes\tcuBLASLt\t%.5f\n", n, exp(sum / n)
+        }'
     objects attention_derived | awk "$value"'
         value("mode") == "burst" && (value("s") == 2048 || value("s") == 16384) {
             printf "attention %s, %d\tcuDNN\t%.3f\n", value("causal") == "true" ? "causal" : "full", value("s"),
@@ -51,11 +77,26 @@ ratios() {
 
 case ${1:-} in
 gemm)
-    echo '| M x N x K | cuBLASLt, us | Tilewright, us | Tilewright, TFLOP/s | ratio |'
-    echo '| --- | --- | --- | --- | --- |'
-    gemm | awk -F '\t' '{ split($1, size, " x ")
-        printf "| %s | %.1f | %.1f | %.0f | %.3f |\n", $1, $2 / 1e3, $3 / 1e3, 2e-3 * size[1] * size[2] * size[3] / $3,
-            $2 / $3 }'
+    echo '| M x N x K | burst: cuBLASLt, us | Tilewright, us, TFLOP/s | ratio | sustained: cuBLASLt, us |' \
+        'Tilewright, us, TFLOP/s | ratio |'
+    echo '| --- | --- | --- | --- | --- | --- | --- |'
+    gemm | awk -F '\t' '
+        {
+            split($1, size, " x ")
+            ratio = $3 / $4
+            few = $5 < 5 ? " *" : "" # rounds
+            line[$1] = line[$1] sprintf(" %.1f | %.1f, %.0f | %.3f%s |", 1e3 * $3, 1e3 * $4,
+                2e-9 * size[1] * size[2] * size[3] / $4, ratio, few)
+            if (!seen[$1]++) order[++n] = $1
+            sum[$2] += log(ratio)
+            count[$2]++
+            if (!($2 in least) || ratio < least[$2]) least[$2] = ratio
+        }
+        END {
+            for (i = 1; i <= n; i++) print "| " order[i] " |" line[order[i]]
+            printf "| geometric mean, least | | | %.3f, %.3f | | | %.3f, %.3f |\n", exp(sum["burst"] / count["burst"]),
+                least["burst"], exp(sum["sustained"] / count["sustained"]), least["sustained"]
+        }'
     ;;
 attention)
     echo '| sequence | full: TFLOP/s, to cuDNN, by hand | sustained | causal: TFLOP/s, to cuDNN, by hand | sustained |'

@@ -54,6 +54,10 @@ struct host_model {
  * is never chosen. Both are of one kernel and one architecture. */
 bool host_covers(const struct plan *plan, const struct plan *other);
 
+/* The set-up that a launch of these sizes (by symbol of the Plan) takes on a GPU of the architecture, as the files have
+ * it; 0: the spec's own. -1: out of memory. */
+int host_setup_of(const struct host_model *model, const char *arch, const char *gpu, const int64_t *symbol);
+
 /* Writes both files as texts. They are from options->memory, zero-terminated, the caller frees them (length + 1 bytes);
  * both are NULL after a failure. Returns 0; 1 where the model cannot be emitted, with the reasons in diags: a name that
  * is a word of C or C++, Plans that do not belong together; 3 out of memory. The same model gives the same texts.

@@ -202,6 +202,25 @@ int host_decide_choice(struct host_facts *f)
     return status;
 }
 
+/* As templates/host/choice.c: the GPU's own choice, else the first of its architecture. */
+int host_setup_of(const struct host_model *model, const char *arch, const char *gpu, const int64_t *symbol)
+{
+    struct arena arena = {{NULL, NULL}, NULL};
+    struct host_target target = {.id = arch};
+    struct host_facts f = {.model = model, .plan = model->image[0].plan, .target = &target, .target_count = 1};
+    const struct host_choice *taken = NULL;
+    f.arena = &arena;
+    const int status = host_decide_choice(&f);
+    for (int i = 0; i < f.choice_count; i++)
+        if (!taken || strcmp(f.choice[i].gpu, gpu) == 0)
+            taken = &f.choice[i];
+    int at = taken ? taken->root : ~0;
+    while (at >= 0)
+        at = symbol[f.split[at].symbol] < f.split[at].from ? f.split[at].less : f.split[at].more;
+    arena_free(&arena);
+    return status ? -1 : ~at;
+}
+
 /* ---- the facts as the templates see them ------------------------------------------------------------------------ */
 
 /* Whether any choice looks at the symbol, or any row names it: it is a column of what people read. */

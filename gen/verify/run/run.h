@@ -27,6 +27,7 @@ struct run_options {
     int completion;                  /* enum emu_completion, or RUN_COMPLETIONS: each of them */
     int hazards;                     /* enum emu_hazards */
     bool json, debug, verbose;
+    bool setups;                     /* those of SPEC.tuned.lua on the emulator too */
     uint64_t limit;                  /* seconds after which no case is begun, and none goes on; 0: none */
     uint64_t debug_timeout;          /* milliseconds, or DEBUG_NOT_GIVEN */
     struct option_list set;

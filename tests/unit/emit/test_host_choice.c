@@ -24,6 +24,7 @@ struct made {
     struct plan plan;
     struct arena arena;
     struct host_target target;
+    struct host_image image;
     struct host_model model;
     struct host_facts facts;
 };
@@ -32,7 +33,8 @@ static void decide(struct made *m)
 {
     host_plan_gemm(&m->plan, HOST_PLAN_SM_90A);
     m->target = (struct host_target){.id = "sm_90a"};
-    m->model = (struct host_model){.tuned = m->row, .tuned_count = m->count};
+    m->image = (struct host_image){.plan = &m->plan};
+    m->model = (struct host_model){.image = &m->image, .image_count = 1, .tuned = m->row, .tuned_count = m->count};
     m->facts = (struct host_facts){
         .model = &m->model, .plan = &m->plan, .arena = &m->arena, .target = &m->target, .target_count = 1};
     assert_int_equal(host_decide_choice(&m->facts), 0);
@@ -89,6 +91,7 @@ static void test_random(void **state)
         for (int i = 0; i < 100; i++) {
             const int64_t size[DIMS] = {drawn(1 << 14), (int64_t)1 << drawn(41), drawn(64)};
             assert_in_range(chosen(&m, c, size), 0, setups - 1);
+            assert_int_equal(host_setup_of(&m.model, "sm_90a", "gpu", size), chosen(&m, c, size));
         }
         end(&m);
     }
@@ -128,6 +131,11 @@ static void test_gpus(void **state)
     assert_string_equal(m.facts.choice[0].gpu, "one");
     assert_int_equal(m.facts.choice[0].root, ~1);
     assert_int_equal(m.facts.choice[1].root, ~2);
+    assert_int_equal(host_setup_of(&m.model, "sm_90a", "two", m.size[0]), 2);
+    assert_int_equal(host_setup_of(&m.model, "sm_90a", "three", m.size[0]),
+                     1); /* the first that the architecture has */
+    assert_int_equal(host_setup_of(&m.model, "sm_80", "one", m.size[0]), 0);
+    assert_int_equal(host_setup_of(&m.model, "sm_100a", "one", m.size[0]), 0);
     end(&m);
 }
 

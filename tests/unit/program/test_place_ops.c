@@ -72,7 +72,8 @@ static void test_rows_are_used(void **state)
         glob_t files;
         assert_int_equal(glob(pattern[i], 0, NULL, &files), 0);
         for (size_t f = 0; f < files.gl_pathc; f++)
-            take_spec(files.gl_pathv[f]);
+            if (!strstr(files.gl_pathv[f], ".tuned.lua")) /* set-ups of the spec beside it */
+                take_spec(files.gl_pathv[f]);
         globfree(&files);
     }
     for (int i = 0; place_ops[i].block; i++) {
