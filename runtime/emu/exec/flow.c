@@ -1,5 +1,6 @@
 #include "flow.h"
 #include "barrier.h"
+#include "copies.h"
 #include "event.h"
 #include "operations.h"
 #include "watch.h"
@@ -383,6 +384,7 @@ const struct emu_op *emu_exit_lanes(struct emu_warp *warp, const struct emu_op *
     warp->block->cluster->missing -= emu_count(unarrived);
     if (!warp->alive) {
         warp->done = 1;
+        emu_warpgroup_ready(warp);
         warp->block->live_warps--;
         emu_event(warp, NULL, EMU_EVENT_EXIT, 0, 0, 0);
     }

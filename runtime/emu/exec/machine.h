@@ -35,6 +35,7 @@ enum emu_path_state {
     EMU_PATH_BARRIER,   /* waits at a named barrier */
     EMU_PATH_CLUSTER,   /* waits at the cluster's barrier */
     EMU_PATH_REGISTERS, /* setmaxnreg.inc */
+    EMU_PATH_WARPGROUP, /* wgmma.wait_group: other warps of its warpgroup have not committed that group */
     EMU_PATH_POLL       /* a poll failed: runs again when something has changed */
 };
 
@@ -84,6 +85,7 @@ struct emu_warp {
     uint32_t cluster_arrived;             /* lanes that have arrived at the cluster's barrier in this phase */
     uint32_t cluster_waits;               /* lanes that owe a wait */
     uint32_t wgmma_count;                 /* that it has executed */
+    uint32_t wgmma_commits;               /* groups of them */
     uint64_t wgmma_sum;                   /* of their shapes and descriptors, in order */
     const struct emu_op *wgmma;           /* the last one */
     uint8_t done;
@@ -160,7 +162,9 @@ struct emu_launch {
     uint32_t cluster_blocks;
     uint32_t threads, warps; /* of a block */
     uint32_t shared_bytes, dynamic_bytes;
+    uint32_t shared_room; /* shared_bytes, and the pads between arrays */
     uint32_t max_registers;
+    uint8_t moves_registers; /* setmaxnreg is not ignored */
     uint32_t sms;
     uint32_t resident_limit; /* clusters */
     unsigned char *params;

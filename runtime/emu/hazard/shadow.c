@@ -398,6 +398,16 @@ void hz_pages_free(struct emu_hazard *h, struct hz_page **pages, uint32_t count)
     }
 }
 
+/* What is nobody's is marked as an mbarrier's bytes are: whoever writes there is told. */
+static void mark_gaps(const struct emu_hazard *h, struct hz_page *page, uint64_t first)
+{
+    for (uint32_t g = 0; g < h->options.gap_count; g++) {
+        uint64_t from = h->options.gaps[g].address, end = from + h->options.gaps[g].bytes;
+        for (uint64_t at = from > first ? from : first; at < end && at < first + HZ_PAGE; at++)
+            page->chunks[(at - first) / HZ_CHUNK].marked |= (uint16_t)(1u << at % HZ_CHUNK);
+    }
+}
+
 static struct hz_page *shared_page(struct emu_hazard_cluster *c, uint64_t address)
 {
     uint32_t rank = hz_rank(address), at = (uint32_t)(address & 0xffffff) / HZ_PAGE;
@@ -412,6 +422,8 @@ static struct hz_page *shared_page(struct emu_hazard_cluster *c, uint64_t addres
         } else {
             *page = hz_alloc(c->h, sizeof **page);
         }
+        if (*page)
+            mark_gaps(c->h, *page, at * HZ_PAGE);
     }
     return *page;
 }

@@ -149,7 +149,8 @@ struct hz_operation {
     uint16_t generation; /* of the table's entry */
     uint8_t kind;        /* emu_hazard_async */
     uint8_t reads_shared;
-    uint8_t layout; /* swizzle + 1: 16-byte units of its span; 0: unknown */
+    uint8_t layout; /* 1 + 16-byte units of the swizzle's span + 16 x line of 128 bytes that counts as the first of its
+                       pattern; 0: unknown */
     uint8_t marked; /* during collection */
 };
 

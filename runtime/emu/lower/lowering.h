@@ -94,6 +94,9 @@ int emu_lower_control(struct emu_lowering *l); /* looks at the guard itself */
 int emu_lower_warp(struct emu_lowering *l);
 int emu_lower_tensor(struct emu_lowering *l);
 
+/* shared.c: fills the module's shared_offset and what stands beside it. */
+int emu_place_shared(struct emu_module *module, const char *entry, struct tw_error *error);
+
 uint32_t emu_branch_target(struct emu_lowering *l, struct emu_branch *branch);
 
 #endif
