@@ -245,6 +245,64 @@ static void strict_ones_are_silent_else(void **state)
     all_modes(strict_bugs, STRICT_COUNT, 0, 1, 0);
 }
 
+/* A kernel without launch bounds: ptxas ignores its setmaxnreg, whatever it asks for. */
+static void registers_need_bounds(void **state)
+{
+    (void)state;
+    static const char *const bounds[] = {"", "__launch_bounds__(384)", "__launch_bounds__(384, 1)", "__maxnreg__(160)"};
+    for (unsigned i = 0; i < 4; i++) {
+        struct lab lab;
+        struct tw_error error;
+        char source[600];
+        snprintf(source, sizeof source,
+                 "extern \"C\" __global__ void %s k() {\n"
+                 "  if (threadIdx.x < 128) asm volatile(\"setmaxnreg.inc.sync.aligned.u32 240;\");\n"
+                 "  else if (threadIdx.x < 160) asm volatile(\"setmaxnreg.dec.sync.aligned.u32 24;\"); }\n",
+                 bounds[i]);
+        lab_open_with(&lab, "sm_90a", &modes[0]);
+        struct tw_kernel *k = lab_load(&lab, source, "k");
+        int status = lab_try(&lab, k, 1, 384, 0, 1, NULL, 0, &error);
+        const struct emu_report *report = emu_device_report(lab.device, 0);
+        assert_true(i < 2 ? !status && !report : status && report && !strcmp(report->name, "REG-POOL"));
+        tw_device_unload(lab.device, k);
+        lab_close(&lab);
+    }
+}
+
+/* A barrier of CUDA's own class has a text of its own: its init is not the user's to change. */
+static void cuda_barriers_are_told(void **state)
+{
+    (void)state;
+    for (int bug = 1; bug >= 0; bug--) {
+        struct lab lab;
+        struct tw_error error;
+        static uint32_t x[256];
+        char source[8192];
+        int bytes =
+            snprintf(source, sizeof source,
+                     "%s%s#line 100 \"/usr/include/cuda/__barrier/barrier_block_scope.h\"\n"
+                     "F void init(unsigned bar, unsigned n) { barrier_init(bar, n); }\n#line 1 \"/test/user.cu\"\n"
+                     "extern \"C\" __global__ void k(unsigned *x) { const unsigned bar = at(0);\n"
+                     "  if (threadIdx.x == 0) { init(bar, 1); if (!%d) proxy_fence(); }\n  __syncthreads();\n"
+                     "  if (threadIdx.x == 0) { expect(bar, 512); bulk_load(at(128), x, 512, bar); }\n"
+                     "  wait(bar, 0); }\n",
+                     common, hopper, bug);
+        assert_in_range(bytes, 1, sizeof source - 1);
+        lab_open_with(&lab, "sm_90a", &modes[0]);
+        uint64_t address = lab_alloc(&lab, x, sizeof x);
+        struct tw_kernel *k = lab_load(&lab, source, "k");
+        int status = lab_try(&lab, k, 1, 32, 1024, 1, &address, sizeof address, &error);
+        const struct emu_report *report = emu_device_report(lab.device, 0);
+        if (bug)
+            assert_true(status && report && !strcmp(report->name, "BARRIER-INIT") &&
+                        strstr(report->text, "it is a cuda::barrier, whose init makes no such fence"));
+        else
+            assert_true(!status && !report);
+        tw_device_unload(lab.device, k);
+        lab_close(&lab);
+    }
+}
+
 int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
@@ -253,6 +311,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(correct_kernels_are_clean),
         cmocka_unit_test(strict_ones_are_found),
         cmocka_unit_test(strict_ones_are_silent_else),
+        cmocka_unit_test(registers_need_bounds),
+        cmocka_unit_test(cuda_barriers_are_told),
     };
     asked = argc > 1 ? argv + 1 : NULL;
     return cmocka_run_group_tests_name("emu watch", tests, NULL, NULL);

@@ -66,6 +66,7 @@ static void cluster_free(struct emu_launch *launch, struct emu_cluster *cluster)
             tw_free(rt, warp->registers);
             tw_free(rt, warp->predicates);
             tw_free(rt, warp->local);
+            tw_free(rt, warp->local_written);
             tw_free(rt, warp->paths);
         }
     }
@@ -115,6 +116,7 @@ static int warp_start(struct emu_warp *warp)
     warp->lanes.base[1] = launch->kernel->module->constants;
     if (emu_warp_room(warp, entry->frame_bytes, entry->frame_preds, EMU_LOCAL_START + entry->local_bytes))
         return 1;
+    emu_local_written(warp, 0, EMU_LOCAL_START + entry->local_bytes, UINT32_MAX, 0);
     uint32_t path = emu_path_new(warp);
     if (path == PTX_NONE)
         return 1;

@@ -81,7 +81,9 @@ static unsigned access_flags(const struct emu_access *access)
     if (access->semantics == PTX_MOD_RELEASE || access->semantics == PTX_MOD_ACQ_REL)
         flags |= EMU_ACCESS_RELEASE | EMU_ACCESS_STRONG;
     if (access->is_volatile)
-        flags |= EMU_ACCESS_STRONG;
+        flags |= EMU_ACCESS_STRONG | (access->semantics == PTX_MOD_NONE ? EMU_ACCESS_VOLATILE : 0);
+    if (access->is_nc)
+        flags |= EMU_ACCESS_NC;
     if (access->kind == EMU_ATOM && access->operation == PTX_MOD_CAS)
         flags |= EMU_ACCESS_CAS;
     return flags & EMU_ACCESS_STRONG ? flags | scope_flags(access->scope) : flags;

@@ -178,10 +178,13 @@ void hz_strong(struct hz_warp *w, uint32_t lanes, uint64_t address, unsigned acc
     if (access & EMU_ACCESS_READ) {
         const struct hz_flag *flag = flag_find(h, address, 0);
         if (flag) {
-            int acquires = (access & EMU_ACCESS_ACQUIRE) || (modifies && !h->options.strict);
             struct hz_known seen[HZ_SCOPES] = {{NULL, 0, 0, 0}};
             visible(w, flag, scope, seen);
             for (int s = 0; s < HZ_SCOPES; s++) {
+                /* what a block writes its own threads see behind an atomic; else it takes a fence */
+                int acquires = (access & EMU_ACCESS_ACQUIRE) || (modifies && s == 0 && !h->options.strict);
+                if (modifies && !acquires && !h->options.strict)
+                    hz_known_join(h, &w->cluster->blocks[w->rank].seen, &seen[s]);
                 if (acquires)
                     learn(w, &seen[s]);
                 else

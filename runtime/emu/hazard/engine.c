@@ -156,6 +156,7 @@ void emu_hazard_cluster_end(struct emu_hazard_cluster *cluster)
             hz_pages_free(h, b->pages, HZ_SHARED_PAGES);
             hz_clock_free(h, &b->left);
             hz_known_clear(h, &b->left_known);
+            hz_known_clear(h, &b->seen);
             tw_free(h->rt, b->remote);
             tw_free(h->rt, b->remote_position);
             tw_free(h->rt, b->remote_address);

@@ -133,6 +133,8 @@ struct hz_block {
     uint32_t live_warps;
     struct hz_clock left; /* what warps did that have ended: they count as arrived at barriers of all threads */
     struct hz_known left_known;
+    struct hz_known
+        seen; /* what atomics of its threads have seen, and a fence would acquire: volatile reads see that */
     int ended;
     uint32_t *remote; /* [component of a warp]: epoch of its last access from another block */
     uint32_t *remote_position;

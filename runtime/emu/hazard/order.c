@@ -170,17 +170,37 @@ static int proxy_fenced(const struct hz_access *a, const struct hz_record *r, ui
                             epoch, kind);
 }
 
-/* Two strong accesses are in no conflict where the scope of each holds the other. */
+/* Two strong accesses are in no conflict where the scope of each holds the other. Two volatile writes of different
+   values by different blocks are: one of them is lost, as of a counter that nobody counts atomically. */
 static int morally_strong(const struct hz_access *a, const struct hz_record *r)
 {
     if (!(a->flags & r->flags & HZ_STRONG))
         return 0;
     unsigned need = 0;
+    int both = a->flags & r->flags & HZ_VOLATILE;
+    if (both && a->h->options.strict && r->who == a->who)
+        return 0; /* lanes that rely on running together */
     if (hz_serial_of(r->who) != a->cluster->serial)
         need = 2;
     else if (a->cluster->warps[hz_component_of(r->who) - 1].rank != a->warp->rank)
         need = 1;
+    if (both && need == 2 && a->writes && (r->flags & HZ_WRITE))
+        return 0;
     return (unsigned)(a->flags / HZ_SCOPE & 3) >= need && (unsigned)(r->flags / HZ_SCOPE & 3) >= need;
+}
+
+/* A volatile read of what another block wrote before the release that an atomic of this block has seen. Without the
+   fence behind that atomic an ordinary read may find an old line of its L1; a volatile one does not look there. */
+static int seen_by_block(const struct hz_access *a, const struct hz_record *r)
+{
+    const struct hz_known *seen = &a->cluster->blocks[a->warp->rank].seen;
+    if (a->h->options.strict || a->writes || !(a->flags & HZ_STRONG) || (r->flags & HZ_ASYNC) || !seen->count)
+        return 0;
+    for (uint32_t i = 0; i < seen->count; i++)
+        if (seen->entries[i].key >> 4 == hz_serial_of(r->who) &&
+            hz_clock_at(&seen->entries[i].clock, hz_component_of(r->who)) >= r->epoch)
+            return 1;
+    return 0;
 }
 
 /* ---- Findings ---------------------------------------------------------------------------------------------------- */
@@ -307,7 +327,10 @@ __attribute__((cold)) void hz_tell_bytes(const struct hz_access *a, enum emu_haz
         f.held = 0;
         hz_report(a->h, &f, "%s%s of bytes between two arrays of shared memory", a->operation ? "asynchronous " : "",
                   a->writes ? "write" : "read");
-    } else if (name == EMU_HAZARD_UNINIT)
+    } else if (name == EMU_HAZARD_UNORDERED_READ)
+        hz_report(a->h, &f,
+                  "ld.global.nc of bytes that the kernel writes: it reads them as if nothing did, whatever orders it");
+    else if (name == EMU_HAZARD_UNINIT)
         hz_report(a->h, &f, "%sread of %s memory that nothing has written", a->operation ? "asynchronous " : "",
                   hz_is_shared(address) ? "shared" : "global");
     else
@@ -345,7 +368,7 @@ void hz_check(const struct hz_access *a, const struct hz_record *r, uint8_t lane
     if (read && !a->writes)
         return;
     if (!ordered(a, r, lane, mask, read, &issued)) {
-        if (morally_strong(a, r) || (a->flags & r->flags & HZ_REDUCE) || (!read && a->same))
+        if (morally_strong(a, r) || seen_by_block(a, r) || (a->flags & r->flags & HZ_REDUCE) || (!read && a->same))
             return;
         conflict(a, r, lane, mask, address, issued);
     } else if (a->async_proxy && (!read || (a->h->options.strict && a->writes)) && (!read || !(r->flags & HZ_ASYNC)) &&

@@ -68,7 +68,9 @@ enum {
     HZ_STRONG = 2,
     HZ_SCOPE = 4, /* two bits */
     HZ_WRITE = 16,
-    HZ_REDUCE = 32
+    HZ_REDUCE = 32,
+    HZ_NC = 64,
+    HZ_VOLATILE = 128
 };
 
 /* Which lane touched which byte of a chunk: low 5 bits a lane, high 3 bits how it goes on from byte 0 of the chunk. */

@@ -364,8 +364,9 @@ static void lower_instruction(struct emu_lowering *l, uint32_t number)
     l->op_of[number] = l->out->op_count;
     if (l->flow.is_join[number])
         emu_push(l, emu_op_join);
-    uint32_t first = l->out->op_count;
     l->guard = in->guard == PTX_NONE ? 0 : 2 * l->at[in->guard] + in->guard_negated;
+    emu_undefined_before(l);
+    uint32_t first = l->out->op_count;
     if (emu_lower_control(l) || l->status) {
         count_instruction(l, first);
         return;
@@ -414,8 +415,9 @@ static int lower_body(struct emu_lowering *l)
     l->op_of = tw_alloc_zeroed(rt, (f->instruction_count + 1u) * sizeof *l->op_of);
     if (!l->at || !l->read || !l->op_of) {
         emu_lower_fail(l, TW_ERROR_MEMORY, "no memory");
-    } else if (!emu_flow_build(l) && !emu_slots(l)) {
+    } else if (!emu_flow_build(l) && !emu_slots(l) && !emu_undefined_find(l)) {
         emu_push(l, emu_op_nop); /* so that every operation has one before it */
+        emu_undefined_begin(l);
         for (uint32_t i = 0; i < f->instruction_count && !l->status; i++)
             lower_instruction(l, i);
         l->instruction = NULL;
@@ -430,6 +432,7 @@ static int lower_body(struct emu_lowering *l)
     emu_flow_free(l);
     tw_free(rt, l->at);
     tw_free(rt, l->read);
+    tw_free(rt, l->doubt);
     tw_free(rt, l->op_of);
     tw_free(rt, l->branches);
     return l->status;

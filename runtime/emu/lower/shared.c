@@ -5,7 +5,6 @@
    that what runs over the end of one is found, and all alignments up to GAP are those of a GPU:
 
        static a | gap | static b | gap | dynamic                                        */
-#include <stdlib.h>
 #include <string.h>
 
 #include "emu/hazard/hazard.h"
