@@ -1,5 +1,7 @@
-/* Hazards that the executor finds in CUDA kernels: each small kernel of watch_bugs.def has its hazard under its name
-   where BUG is 1 and nothing where it is 0, those of watch_correct.def have none, whatever the completion. */
+/* Hazards that the executor finds in CUDA kernels: each small kernel of watch_bugs.def and watch_forms.def has its
+   hazard under its name where BUG is 1 and nothing where it is 0, those of watch_correct.def have none, whatever the
+   completion; a STRICT one has its hazard where hazards are strict and nothing where they are on.
+   With names as arguments, these kernels alone. */
 #include "tensormap/tensormap.h"
 
 #include "execute.h"
@@ -19,6 +21,7 @@ static const char common[] =
     "struct alignas(128) params { unsigned long long map[16], rows_60[16], rows_56[16];\n"
     "  unsigned *x, *y, *z, *part; int n; };\n"
     "extern __shared__ __align__(16) unsigned shared[];\n"
+    "__device__ __noinline__ void broken(const params &p) { p.y[1 << 20] = 0; }\n"
     "#define F __device__ __forceinline__\n"
     "F unsigned at(unsigned byte) { return (unsigned)__cvta_generic_to_shared(shared) + byte; }\n"
     "F void copy_async(unsigned to, const void *from)\n"
@@ -97,8 +100,19 @@ struct kernel {
 static const struct kernel bugs[] = {
 #define BUG(id, hazard, arch, grid, block, shared, cluster, ...)                                                       \
     {#id, hazard, arch, grid, block, shared, cluster, #__VA_ARGS__},
+#define STRICT(id, hazard, arch, grid, block, shared, cluster, ...)
 #include "watch_bugs.def"
+#include "watch_forms.def"
 #undef BUG
+#undef STRICT
+};
+static const struct kernel strict_bugs[] = {
+#define BUG(id, hazard, arch, grid, block, shared, cluster, ...)
+#define STRICT(id, hazard, arch, grid, block, shared, cluster, ...)                                                    \
+    {#id, hazard, arch, grid, block, shared, cluster, #__VA_ARGS__},
+#include "watch_forms.def"
+#undef BUG
+#undef STRICT
 };
 static const struct kernel correct[] = {
 #define CORRECT(id, arch, grid, block, shared, cluster, ...)                                                           \
@@ -166,61 +180,140 @@ static const struct emu_options modes[] = {
 };
 enum { MODES = sizeof modes / sizeof modes[0] };
 
-static void bugs_are_found(void **state)
+enum { COUNT = sizeof bugs / sizeof bugs[0], STRICT_COUNT = sizeof strict_bugs / sizeof strict_bugs[0] };
+enum { CORRECT_COUNT = sizeof correct / sizeof correct[0] };
+
+static char **asked; /* names; NULL: all */
+
+static int wanted(const struct kernel *kernel)
 {
-    (void)state;
+    for (char **name = asked; name && *name; name++)
+        if (!strcmp(*name, kernel->id))
+            return 1;
+    return !asked;
+}
+
+/* The kernels in all modes: that their hazards are found, or with hazard 0 that there are none. */
+static void all_modes(const struct kernel *kernels, size_t count, int bug, int strict, int hazard)
+{
     int wrong = 0;
-    for (size_t i = 0; i < sizeof bugs / sizeof bugs[0]; i++)
-        for (size_t mode = 0; mode < MODES; mode++) {
-            char found[400], name[40];
-            run_kernel(&bugs[i], 1, &modes[mode], found, sizeof found);
-            snprintf(name, sizeof name, "%s ", bugs[i].hazard);
-            if (!strstr(found, name)) {
-                print_error("%s, mode %zu: %s expected, found: %s\n", bugs[i].id, mode, bugs[i].hazard, found);
+    for (size_t i = 0; i < count; i++)
+        for (size_t mode = 0; mode < MODES && wanted(&kernels[i]); mode++) {
+            struct emu_options options = modes[mode];
+            options.hazards = strict ? EMU_HAZARDS_STRICT : EMU_HAZARDS_ON;
+            char found[400], name[40] = "";
+            run_kernel(&kernels[i], bug, &options, found, sizeof found);
+            if (hazard)
+                snprintf(name, sizeof name, "%s ", kernels[i].hazard);
+            if (hazard ? !strstr(found, name) : *found != 0) {
+                print_error("%s%s, mode %zu: %s expected, found: %s\n", kernels[i].id, bug ? "" : " without its bug",
+                            mode, hazard ? kernels[i].hazard : "nothing", found);
                 wrong++;
             }
         }
     assert_int_equal(wrong, 0);
+}
+
+static void bugs_are_found(void **state)
+{
+    (void)state;
+    all_modes(bugs, COUNT, 1, 0, 1);
 }
 
 static void twins_are_clean(void **state)
 {
     (void)state;
-    int wrong = 0;
-    for (size_t i = 0; i < sizeof bugs / sizeof bugs[0]; i++)
-        for (size_t mode = 0; mode < MODES; mode++) {
-            char found[400];
-            run_kernel(&bugs[i], 0, &modes[mode], found, sizeof found);
-            if (*found) {
-                print_error("%s without its bug, mode %zu: found %s\n", bugs[i].id, mode, found);
-                wrong++;
-            }
-        }
-    assert_int_equal(wrong, 0);
+    all_modes(bugs, COUNT, 0, 0, 0);
 }
 
 static void correct_kernels_are_clean(void **state)
 {
     (void)state;
-    int wrong = 0;
-    for (size_t i = 0; i < sizeof correct / sizeof correct[0]; i++)
-        for (size_t mode = 0; mode < MODES; mode++) {
-            char found[400];
-            run_kernel(&correct[i], 0, &modes[mode], found, sizeof found);
-            if (*found) {
-                print_error("%s, mode %zu: found %s\n", correct[i].id, mode, found);
-                wrong++;
-            }
-        }
-    assert_int_equal(wrong, 0);
+    all_modes(correct, CORRECT_COUNT, 0, 0, 0);
 }
 
-int main(void)
+static void strict_ones_are_found(void **state)
+{
+    (void)state;
+    all_modes(strict_bugs, STRICT_COUNT, 1, 1, 1);
+}
+
+static void strict_ones_are_silent_else(void **state)
+{
+    (void)state;
+    all_modes(strict_bugs, STRICT_COUNT, 1, 0, 0);
+    all_modes(strict_bugs, STRICT_COUNT, 0, 1, 0);
+}
+
+/* A kernel without launch bounds: ptxas ignores its setmaxnreg, whatever it asks for. */
+static void registers_need_bounds(void **state)
+{
+    (void)state;
+    static const char *const bounds[] = {"", "__launch_bounds__(384)", "__launch_bounds__(384, 1)", "__maxnreg__(160)"};
+    for (unsigned i = 0; i < 4; i++) {
+        struct lab lab;
+        struct tw_error error;
+        char source[600];
+        snprintf(source, sizeof source,
+                 "extern \"C\" __global__ void %s k() {\n"
+                 "  if (threadIdx.x < 128) asm volatile(\"setmaxnreg.inc.sync.aligned.u32 240;\");\n"
+                 "  else if (threadIdx.x < 160) asm volatile(\"setmaxnreg.dec.sync.aligned.u32 24;\"); }\n",
+                 bounds[i]);
+        lab_open_with(&lab, "sm_90a", &modes[0]);
+        struct tw_kernel *k = lab_load(&lab, source, "k");
+        int status = lab_try(&lab, k, 1, 384, 0, 1, NULL, 0, &error);
+        const struct emu_report *report = emu_device_report(lab.device, 0);
+        assert_true(i < 2 ? !status && !report : status && report && !strcmp(report->name, "REG-POOL"));
+        tw_device_unload(lab.device, k);
+        lab_close(&lab);
+    }
+}
+
+/* A barrier of CUDA's own class has a text of its own: its init is not the user's to change. */
+static void cuda_barriers_are_told(void **state)
+{
+    (void)state;
+    for (int bug = 1; bug >= 0; bug--) {
+        struct lab lab;
+        struct tw_error error;
+        static uint32_t x[256];
+        char source[8192];
+        int bytes =
+            snprintf(source, sizeof source,
+                     "%s%s#line 100 \"/usr/include/cuda/__barrier/barrier_block_scope.h\"\n"
+                     "F void init(unsigned bar, unsigned n) { barrier_init(bar, n); }\n#line 1 \"/test/user.cu\"\n"
+                     "extern \"C\" __global__ void k(unsigned *x) { const unsigned bar = at(0);\n"
+                     "  if (threadIdx.x == 0) { init(bar, 1); if (!%d) proxy_fence(); }\n  __syncthreads();\n"
+                     "  if (threadIdx.x == 0) { expect(bar, 512); bulk_load(at(128), x, 512, bar); }\n"
+                     "  wait(bar, 0); }\n",
+                     common, hopper, bug);
+        assert_in_range(bytes, 1, sizeof source - 1);
+        lab_open_with(&lab, "sm_90a", &modes[0]);
+        uint64_t address = lab_alloc(&lab, x, sizeof x);
+        struct tw_kernel *k = lab_load(&lab, source, "k");
+        int status = lab_try(&lab, k, 1, 32, 1024, 1, &address, sizeof address, &error);
+        const struct emu_report *report = emu_device_report(lab.device, 0);
+        if (bug)
+            assert_true(status && report && !strcmp(report->name, "BARRIER-INIT") &&
+                        strstr(report->text, "it is a cuda::barrier, whose init makes no such fence"));
+        else
+            assert_true(!status && !report);
+        tw_device_unload(lab.device, k);
+        lab_close(&lab);
+    }
+}
+
+int main(int argc, char **argv)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(bugs_are_found),
         cmocka_unit_test(twins_are_clean),
         cmocka_unit_test(correct_kernels_are_clean),
+        cmocka_unit_test(strict_ones_are_found),
+        cmocka_unit_test(strict_ones_are_silent_else),
+        cmocka_unit_test(registers_need_bounds),
+        cmocka_unit_test(cuda_barriers_are_told),
     };
+    asked = argc > 1 ? argv + 1 : NULL;
     return cmocka_run_group_tests_name("emu watch", tests, NULL, NULL);
 }

@@ -272,6 +272,32 @@ int emu_tma_pieces(const struct emu_tma_request *request, int (*piece)(void *con
     return last.bytes ? piece(context, last) : 0;
 }
 
+int emu_tma_stored(const struct emu_tma_request *request, int (*piece)(void *context, struct emu_tma_piece piece),
+                   void *context)
+{
+    const struct emu_tma_map *m = request->map;
+    struct walk w;
+    int parts = 0, status = 0;
+    walk_start(&w, request);
+    for (uint32_t r = 0; r < m->rows && !parts; r++, walk_next(&w)) {
+        struct inside in = walk_inside(&w);
+        parts = in.first || in.end * m->unit != m->inner;
+    }
+    if (!parts)
+        return emu_tma_pieces(request, piece, context);
+    walk_start(&w, request);
+    for (uint32_t r = 0; r < m->rows && !status; r++, walk_next(&w)) {
+        struct inside in = walk_inside(&w);
+        uint32_t at = r * m->pitch + in.first * m->unit, end = r * m->pitch + in.end * m->unit;
+        for (uint32_t next; at < end && !status; at = next) {
+            next = m->span ? (at | 15) + 1 : end;
+            next = next < end ? next : end;
+            status = piece(context, (struct emu_tma_piece){m->span ? placed(request, at) : at, next - at});
+        }
+    }
+    return status;
+}
+
 // ---- loads
 
 static uint32_t load32(const void *at)

@@ -70,6 +70,11 @@ struct emu_tma_piece {
 int emu_tma_pieces(const struct emu_tma_request *request, int (*piece)(void *context, struct emu_tma_piece piece),
                    void *context);
 
+// The same for the pieces that a store reads to write them: those of elements inside of the tensor. In the order of the
+// box.
+int emu_tma_stored(const struct emu_tma_request *request, int (*piece)(void *context, struct emu_tma_piece piece),
+                   void *context);
+
 // Load, first half: fills the image (map->extent bytes) from global memory: elements, fill for those out of bounds,
 // TF32 rounding. Gaps get 0. BOUNDS where memory refuses an address inside the tensor.
 enum emu_fault_kind emu_tma_read_global(const struct emu_tma_request *request, const struct emu_bytes *memory,

@@ -143,7 +143,7 @@ static int load_module(struct emu_device *device, const struct tw_load *load, st
                        struct tw_error *error)
 {
     if (load->ptx)
-        return emu_module_load(device, load->ptx, load->ptx_bytes, module, error);
+        return emu_module_load(device, load->ptx, load->ptx_bytes, load->entry, module, error);
     if (!load->path)
         return tw_fail(error, TW_ERROR_UNSUPPORTED, "%s: the emulator executes PTX, not cubins",
                        load->name ? load->name : load->entry);
@@ -155,7 +155,7 @@ static int load_module(struct emu_device *device, const struct tw_load *load, st
     if (bytes >= 4 && !memcmp(text, "\177ELF", 4))
         status = tw_fail(error, TW_ERROR_UNSUPPORTED, "%s: the emulator executes PTX, not cubins", load->path);
     else
-        status = emu_module_load(device, (const char *)text, bytes, module, error);
+        status = emu_module_load(device, (const char *)text, bytes, load->entry, module, error);
     tw_free(device->device.rt, text);
     return status;
 }

@@ -229,6 +229,8 @@ const struct emu_op *emu_op_setmaxnreg(struct emu_warp *warp, const struct emu_o
     uint32_t want = op->a, have = warp->max_registers;
     int up = op->b != 0;
     emu_aligned(warp, op);
+    if (!warp->launch->moves_registers)
+        return op + 1;
     warp->moved_registers = op;
     if (up ? want < have : want > have)
         return emu_report_at(warp, op, "REG-POOL", 0, 1, "setmaxnreg.%s %u of a warp that has %u registers a thread",

@@ -41,4 +41,7 @@ void emu_async_report(struct emu_launch *launch, const struct emu_fault *fault, 
 int emu_lacks_bytes(const struct emu_warp *warp, uint64_t address); /* a barrier all of whose arrivals have come */
 void emu_describe_mbarrier(const struct emu_warp *warp, const struct emu_path *path, char *out, size_t room);
 
+/* The warp has committed a group of wgmmas, or has ended: others of its warpgroup may have waited for that. */
+void emu_warpgroup_ready(struct emu_warp *warp);
+
 #endif

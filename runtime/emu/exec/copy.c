@@ -552,28 +552,74 @@ const struct emu_op *emu_op_commit(struct emu_warp *warp, const struct emu_op *o
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_watch_group(warp, op, 0);
     emu_event(warp, op, EMU_EVENT_COMMIT, 0, op->a, 0);
+    if (op->a == EMU_ASYNC_GROUP_WGMMA) {
+        warp->wgmma_commits++;
+        emu_warpgroup_ready(warp);
+    }
     return op + 1;
+}
+
+static int wait_fault(struct emu_warp *warp, const struct emu_fault *fault)
+{
+    struct emu_async_event event = emu_async_culprit(warp->launch->async);
+    emu_async_report(warp->launch, fault, &event);
+    return warp->launch->status;
+}
+
+/* A group of wgmmas is one operation of the warpgroup: it is over once all four warps have committed it, and for all of
+   them at once (an H200's warps come out of wait_group together). 1: this warp waits for others, or a fault ended it.
+ */
+static int wait_warpgroup(struct emu_warp *warp, const struct emu_op *op)
+{
+    struct emu_block *block = warp->block;
+    struct emu_async *queue = warp->launch->async;
+    uint32_t limit = warp->wgmma_commits > op->b ? warp->wgmma_commits - op->b : 0;
+    uint32_t first = warp->index - warp->index % EMU_WARPGROUP, end = first + EMU_WARPGROUP;
+    end = end < block->warp_count ? end : block->warp_count;
+    for (uint32_t i = first; i < end; i++)
+        if (block->warps[i].wgmma_commits < limit && !block->warps[i].done) {
+            emu_wait(warp, op, emu_retry(op), EMU_PATH_WARPGROUP);
+            return 1;
+        }
+    for (uint32_t i = first; i < end; i++) {
+        struct emu_warp *other = &block->warps[i];
+        uint32_t left = other->wgmma_commits > limit ? other->wgmma_commits - limit : 0;
+        struct emu_fault fault;
+        if (emu_async_wait_group(queue, EMU_ASYNC_GROUP_WGMMA, emu_issuer(other, 0), left, 0, &fault) &&
+            wait_fault(warp, &fault))
+            return 1;
+    }
+    return 0;
+}
+
+void emu_warpgroup_ready(struct emu_warp *warp)
+{
+    struct emu_block *block = warp->block;
+    uint32_t first = warp->index - warp->index % EMU_WARPGROUP;
+    for (uint32_t i = first; i < first + EMU_WARPGROUP && i < block->warp_count; i++)
+        for (uint32_t j = 0; !block->warps[i].done && j < block->warps[i].path_count; j++)
+            if (block->warps[i].paths[j].state == EMU_PATH_WARPGROUP)
+                emu_path_ready(&block->warps[i], j);
 }
 
 /* b: groups that may be left; c: all, committed or not; d: .read */
 const struct emu_op *emu_op_wait_group(struct emu_warp *warp, const struct emu_op *op)
 {
     struct emu_async *queue = warp->launch->async;
-    uint32_t lanes = op->a == EMU_ASYNC_GROUP_WGMMA ? 1 : warp->lanes.mask;
-    if (op->a == EMU_ASYNC_GROUP_WGMMA)
+    uint32_t lanes = op->a == EMU_ASYNC_GROUP_WGMMA ? 0 : warp->lanes.mask;
+    if (op->a == EMU_ASYNC_GROUP_WGMMA) {
         emu_aligned(warp, op);
+        if (wait_warpgroup(warp, op))
+            return NULL;
+    }
     for (uint32_t m = lanes; m; m &= m - 1) {
         struct emu_fault fault;
         uint32_t thread = emu_issuer(warp, emu_first(m));
         enum emu_fault_kind kind =
             op->c ? emu_async_wait_all(queue, (enum emu_async_group)op->a, thread, &fault)
                   : emu_async_wait_group(queue, (enum emu_async_group)op->a, thread, op->b, (int)op->d, &fault);
-        if (kind) {
-            struct emu_async_event event = emu_async_culprit(queue);
-            emu_async_report(warp->launch, &fault, &event);
-            if (warp->launch->status)
-                return NULL;
-        }
+        if (kind && wait_fault(warp, &fault))
+            return NULL;
     }
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_watch_group(warp, op, 1);

@@ -1,6 +1,7 @@
 #include "flow.h"
 #include "barrier.h"
 #include "emu/barrier_word.h"
+#include "copies.h"
 #include "event.h"
 #include "operations.h"
 #include "watch.h"
@@ -406,6 +407,7 @@ const struct emu_op *emu_exit_lanes(struct emu_warp *warp, const struct emu_op *
     warp->block->cluster->missing -= emu_count(unarrived);
     if (!warp->alive) {
         warp->done = 1;
+        emu_warpgroup_ready(warp);
         warp->block->live_warps--;
         emu_event(warp, NULL, EMU_EVENT_EXIT, 0, 0, 0);
     }
@@ -506,6 +508,13 @@ int emu_warp_room(struct emu_warp *warp, uint32_t registers, uint32_t preds, uin
         memset(to + (size_t)warp->local_room * EMU_LANES, EMU_POISON, (size_t)(room - warp->local_room) * EMU_LANES);
         launch->bytes += (size_t)(room - warp->local_room) * EMU_LANES;
         warp->local = to;
+        if (launch->hazard) {
+            uint32_t *written = tw_realloc(rt, warp->local_written, room);
+            if (!written)
+                goto none;
+            memset((unsigned char *)written + warp->local_room, 0, room - warp->local_room);
+            warp->local_written = written;
+        }
         warp->local_room = room;
     }
     if (launch->bytes > launch->peak_bytes)
@@ -525,9 +534,19 @@ static unsigned char *local_byte(struct emu_warp *warp, uint32_t address, unsign
     return warp->local + (size_t)(address / 4) * EMU_SLOT + lane * 4 + address % 4;
 }
 
+/* What lanes have written of some words, or nothing any more. */
+void emu_local_written(struct emu_warp *warp, uint32_t address, uint32_t bytes, uint32_t lanes, int written)
+{
+    if (!warp->local_written || !bytes)
+        return;
+    for (uint32_t word = address / 4; word <= (address + bytes - 1) / 4; word++)
+        warp->local_written[word] = written ? warp->local_written[word] | lanes : warp->local_written[word] & ~lanes;
+}
+
 /* Copies bytes of local memory of lanes from one address to another. */
 static void move_local(struct emu_warp *warp, uint32_t to, uint32_t from, uint32_t bytes, uint32_t lanes)
 {
+    emu_local_written(warp, to, bytes, lanes, 1);
     if ((to | from | bytes) % 4 == 0 && lanes == UINT32_MAX) {
         memmove(warp->local + (size_t)to / 4 * EMU_SLOT, warp->local + (size_t)from / 4 * EMU_SLOT,
                 (size_t)bytes / 4 * EMU_SLOT);
@@ -547,6 +566,8 @@ static void move_register(struct emu_warp *warp, const struct emu_move *move, un
     uint32_t address = local + (store ? move->to : move->from);
     unsigned width = store ? move->from_register : move->to_register;
     unsigned char *base = (offset & 1 ? warp->lanes.base[1] : frame) + (offset & ~1u);
+    if (store)
+        emu_local_written(warp, address, move->bytes, lanes, 1);
     for (uint32_t m = lanes; m; m &= m - 1) {
         unsigned lane = emu_first(m);
         unsigned char *value = base + lane * width;
@@ -619,6 +640,7 @@ static int enter_function(struct emu_warp *warp, const struct emu_op *op, uint32
     }
     if (emu_warp_room(warp, c->frame + function->frame_bytes, c->preds + function->frame_preds, c->local_top))
         return 1;
+    emu_local_written(warp, c->local, function->local_bytes, lanes, 0);
     for (uint32_t i = 0; i < call->move_count; i++) {
         const struct emu_move *move = &call->moves[i];
         if (move->from_register) {

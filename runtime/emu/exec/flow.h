@@ -38,4 +38,7 @@ const struct emu_op *emu_exit_lanes(struct emu_warp *warp, const struct emu_op *
 /* Room for frames that end there; 0, or 1 where there is none (the launch has then failed). */
 int emu_warp_room(struct emu_warp *warp, uint32_t registers, uint32_t preds, uint32_t local);
 
+/* Notes that lanes have written bytes of their local memory, or (written 0) that these are new. */
+void emu_local_written(struct emu_warp *warp, uint32_t address, uint32_t bytes, uint32_t lanes, int written);
+
 #endif

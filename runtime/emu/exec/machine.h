@@ -35,6 +35,7 @@ enum emu_path_state {
     EMU_PATH_BARRIER,   /* waits at a named barrier */
     EMU_PATH_CLUSTER,   /* waits at the cluster's barrier */
     EMU_PATH_REGISTERS, /* setmaxnreg.inc */
+    EMU_PATH_WARPGROUP, /* wgmma.wait_group: other warps of its warpgroup have not committed that group */
     EMU_PATH_POLL       /* a poll failed: runs again when something has changed */
 };
 
@@ -75,6 +76,8 @@ struct emu_warp {
     unsigned char *registers;  /* all frames */
     uint32_t *predicates;
     unsigned char *local; /* 32 lanes of local memory, interleaved by 4 bytes: word i of lane l at 128 i + 4 l */
+    uint32_t
+        *local_written; /* by word: lanes that have written some of it since it became theirs; NULL: hazards are off */
     uint32_t register_room, predicate_room, local_room; /* bytes, words, bytes a lane */
     uint32_t index;                                     /* in the block */
     uint32_t exists;                                    /* lanes that are threads of the block */
@@ -87,6 +90,7 @@ struct emu_warp {
     uint32_t cluster_arrived;             /* lanes that have arrived at the cluster's barrier in this phase */
     uint32_t cluster_waits;               /* lanes that owe a wait */
     uint32_t wgmma_count;                 /* that it has executed */
+    uint32_t wgmma_commits;               /* groups of them */
     uint64_t wgmma_sum;                   /* of their shapes and descriptors, in order */
     const struct emu_op *wgmma;           /* the last one */
     uint8_t done;
@@ -163,7 +167,9 @@ struct emu_launch {
     uint32_t cluster_blocks;
     uint32_t threads, warps; /* of a block */
     uint32_t shared_bytes, dynamic_bytes;
+    uint32_t shared_room; /* shared_bytes, and the pads between arrays */
     uint32_t max_registers;
+    uint8_t moves_registers; /* setmaxnreg is not ignored */
     uint32_t sms;
     uint32_t resident_limit; /* clusters */
     unsigned char *params;

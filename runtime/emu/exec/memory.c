@@ -187,6 +187,8 @@ static int local_move(struct emu_warp *warp, unsigned lane, uint64_t address, vo
     if (offset < EMU_LOCAL_START || offset >= warp->local_room || count > warp->local_room - offset)
         return 1;
     unsigned char *at = bytes;
+    if (write)
+        emu_local_written(warp, (uint32_t)offset, count, UINT32_C(1) << lane, 1);
     if (!((offset | count) & 3)) {
         unsigned char *word = warp->local + offset / 4 * EMU_SLOT + lane * 4;
         for (uint32_t i = 0; i < count; i += 4, word += EMU_SLOT) {
@@ -412,11 +414,30 @@ static void load_128(struct emu_warp *warp, uint32_t at, unsigned char *const *p
         memcpy(to + emu_first(m) * 16, place[emu_first(m)], 16);
 }
 
+/* Lanes that read local memory of which they have written nothing. Of a part of it they may: padding is copied, too. */
+static void look_written(struct emu_warp *warp, const struct emu_op *op, const uint64_t *address, uint32_t bytes)
+{
+    uint32_t unwritten = 0;
+    for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
+        uint64_t at = address[emu_first(m)] - EMU_LOCAL_WINDOW;
+        uint32_t any = 0;
+        if (!emu_is_local(address[emu_first(m)]) || at >= warp->local_room || bytes > warp->local_room - at)
+            continue;
+        for (uint64_t word = at / 4; word <= (at + bytes - 1) / 4; word++)
+            any |= warp->local_written[word] >> emu_first(m);
+        unwritten |= any & 1 ? 0 : m & (0u - m);
+    }
+    if (unwritten)
+        emu_report_at(warp, op, "UNINIT", address[emu_first(unwritten)], 0,
+                      "lanes 0x%x read local memory that they have not written", unwritten);
+}
+
 static const struct emu_op *load_apart(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
                                        const uint64_t *address, uint32_t bytes)
 {
     unsigned char *place[EMU_LANES];
     unsigned char local[EMU_LANES][32];
+    int in_local = 0;
     if (places(warp, op, address, bytes, bytes, 0, place))
         return NULL;
     for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
@@ -426,7 +447,10 @@ static const struct emu_op *load_apart(struct emu_warp *warp, const struct emu_o
         if (local_move(warp, lane, address[lane], local[lane], bytes, 0))
             return bounds(warp, op, address[lane], bytes, 0);
         place[lane] = local[lane];
+        in_local = 1;
     }
+    if (in_local && EMU_UNLIKELY(warp->local_written != NULL))
+        look_written(warp, op, address, bytes);
     if (access->wide == 2) {
         load_128(warp, access->data[0], place);
         return op + 1;
@@ -458,6 +482,8 @@ static const struct emu_op *load_frame(struct emu_warp *warp, const struct emu_o
     if (bad || access->wide > 1 || access->bytes < 4 || first & (bytes - 1) || offset < EMU_LOCAL_START ||
         offset >= warp->local_room || bytes > warp->local_room - offset)
         return load_apart(warp, op, access, address, bytes);
+    if (EMU_UNLIKELY(warp->local_written != NULL))
+        look_written(warp, op, address, bytes);
     const uint32_t *words = (const uint32_t *)(const void *)(warp->local + offset / 4 * EMU_SLOT);
     for (uint32_t e = 0; e < access->count; e++, words += EMU_LANES * (access->bytes / 4)) {
         if (access->bytes == 4 && !access->wide) {

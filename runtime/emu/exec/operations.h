@@ -17,6 +17,20 @@ const struct emu_op *emu_op_pack(struct emu_warp *warp, const struct emu_op *op)
 const struct emu_op *emu_op_unpack(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_unsupported(struct emu_warp *warp, const struct emu_op *op);
 
+/* ---- Registers that may be undefined (undefined.c) --------------------------------------------------------------- */
+
+/* Lanes that have written a register, in predicate slots. imm of the operations: the instruction that they are for. */
+struct emu_undefined {
+    uint32_t sources, results; /* slots: first the sources', then the results' */
+    uint32_t guard;            /* of the instruction: predicate operand; 0: none */
+    uint32_t select; /* selp: its predicate operand, or 0; choice: slots of a, b and that, 0 where there are none */
+    uint32_t choice[3];
+    uint32_t slot[];
+};
+const struct emu_op *emu_op_undefined_begin(struct emu_warp *warp, const struct emu_op *op); /* nothing is written */
+const struct emu_op *emu_op_undefined_pass(struct emu_warp *warp, const struct emu_op *op); /* results are as sources */
+const struct emu_op *emu_op_undefined_look(struct emu_warp *warp, const struct emu_op *op); /* sources count */
+
 /* ---- Loads, stores, atomics, addresses (memory.c, address.c) ----------------------------------------------------- */
 
 enum emu_access_kind { EMU_LOAD, EMU_STORE, EMU_ATOM, EMU_RED };
@@ -32,6 +46,7 @@ struct emu_access {
     uint8_t type;         /* ptx_type, of atomics */
     uint8_t operation;    /* ptx_modifier */
     uint8_t is_volatile;  /* .volatile, .relaxed, .acquire: another warp may be waited for */
+    uint8_t is_nc;        /* ld.global.nc */
     uint8_t semantics, scope;
     uint8_t unused;   /* elements of a load, bit by bit, whose register nothing reads: compilers widen loads */
     uint32_t data[8]; /* destination of loads and atomics, source of stores and reductions */

@@ -7,6 +7,7 @@
 #include "emu/ptx/ptx.h"
 
 struct emu_device;
+struct emu_hazard_range;
 
 /* Which way operations went that may go several ways. */
 enum emu_went {
@@ -37,7 +38,7 @@ struct emu_function {
 /* Memory with an address: an allocation, or a variable of a module. */
 /* An allocation, and the part of it that launches may touch: all of it, until emu_region_limit. */
 struct emu_region {
-    uint64_t base;       /* of the part */
+    uint64_t base; /* of the part */
     uint64_t bytes;
     unsigned char *data; /* of base */
     uint64_t whole_base; /* of the allocation */
@@ -62,9 +63,13 @@ struct emu_module {
     struct ptx_module *ptx;
     struct emu_function **functions; /* by index of ptx->functions; NULL: not lowered */
     struct emu_region **variables;   /* .global and .const by index of ptx->variables */
-    uint32_t *shared_offset;         /* .shared by index of ptx->variables; from the block's first byte */
-    uint32_t shared_bytes, dynamic_offset;
-    uint32_t shared_pad;      /* of dynamic_offset, bytes that a GPU would not need */
+    uint32_t
+        *shared_offset; /* .shared by index of ptx->variables, from the block's first byte; PTX_NONE: not the entry's */
+    uint32_t shared_bytes;               /* static ones, as a GPU has them */
+    uint32_t shared_end, dynamic_offset; /* where the static ones end and the dynamic ones begin here */
+    uint32_t static_pad, dynamic_pad;    /* bytes of shared_end and dynamic_offset that a GPU would not need */
+    struct emu_hazard_range *gaps;       /* the pads between arrays, offsets in a block's window */
+    uint32_t gap_count;
     unsigned char *constants; /* broadcast lanes */
     uint32_t constant_bytes, constant_room;
     struct emu_constant *constant_index; /* hash table */

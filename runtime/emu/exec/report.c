@@ -91,6 +91,27 @@ int emu_region_name(const struct emu_launch *launch, uint64_t address, char *out
     return 0;
 }
 
+/* The static array in which an offset lies, or behind whose end. */
+static size_t static_text(const struct emu_module *module, uint64_t offset, char *out, size_t room, size_t n)
+{
+    const struct ptx_module *ptx = module->ptx;
+    const struct ptx_variable *at = NULL;
+    uint64_t from = 0;
+    for (uint32_t i = 0; i < ptx->variable_count; i++) {
+        const struct ptx_variable *v = &ptx->variables[i];
+        uint32_t first = module->shared_offset[i];
+        if (v->space != PTX_SPACE_SHARED || v->unsized || first == PTX_NONE || first > offset || (at && first < from))
+            continue;
+        at = v;
+        from = first;
+    }
+    if (!at || offset >= module->dynamic_offset)
+        return n;
+    uint64_t in = offset - from;
+    return append(out, room, n, in < at->bytes ? " (%s + %llu)" : " (%s + %llu, of %llu bytes)",
+                  ptx_name(ptx, at->name), (unsigned long long)in, (unsigned long long)at->bytes);
+}
+
 size_t emu_address_text(const struct emu_launch *launch, uint64_t address, char *out, size_t room)
 {
     char name[120];
@@ -102,8 +123,8 @@ size_t emu_address_text(const struct emu_launch *launch, uint64_t address, char 
                (unsigned long long)(offset < EMU_SHARED_START ? EMU_SHARED_START - offset : offset - EMU_SHARED_START),
                emu_shared_rank(address));
     if (emu_region_name(launch, address, name, sizeof name, NULL))
-        n = append(out, room, n, " (%s)", name);
-    return n;
+        return append(out, room, n, " (%s)", name);
+    return static_text(launch->kernel->module, offset - EMU_SHARED_START, out, room, n);
 }
 
 void emu_fail_launch(struct emu_launch *launch, int status, const char *format, ...)
@@ -276,6 +297,18 @@ static void block_index(const struct emu_launch *launch, uint64_t block, uint32_
     }
 }
 
+/* Whether an instruction comes from CUDA's own cuda::barrier. */
+static int is_cuda_barrier(const struct ptx_module *ptx, const struct ptx_instruction *in)
+{
+    for (uint32_t l = in ? in->location : PTX_NONE; l != PTX_NONE; l = ptx->locations[l].inlined_at) {
+        const char *path = ptx_location_path(ptx, l);
+        if (strstr(path, "cuda/__barrier/") || strstr(path, "cuda/std/__barrier/") || strstr(path, "cuda/barrier") ||
+            strstr(path, "cuda/std/barrier"))
+            return 1;
+    }
+    return 0;
+}
+
 size_t emu_report_found(struct emu_launch *launch, const struct emu_hazard_report *found)
 {
     const struct emu_module *module = launch->kernel->module;
@@ -285,12 +318,20 @@ size_t emu_report_found(struct emu_launch *launch, const struct emu_hazard_repor
         found->other == EMU_HAZARD_NOWHERE ? NULL : instruction_at(module, found->other);
     struct emu_report report = {
         .name = info->name, .what = found->text, .address = found->address, .warp = found->warp, .hazard = 1};
-    char head[1600], key[800], region[120];
+    char head[1600], key[800], region[120], what[600];
     uint32_t other_block[3];
+    if (found->name == EMU_HAZARD_BARRIER_INIT && found->other != EMU_HAZARD_NOWHERE &&
+        is_cuda_barrier(module->ptx, other_in)) {
+        snprintf(what, sizeof what,
+                 "%s; it is a cuda::barrier, whose init makes no such fence: let the thread that calls init execute "
+                 "fence.proxy.async.shared::cta behind it, before the block meets",
+                 found->text);
+        report.what = what;
+    }
     block_index(launch, found->block, report.block);
     set_source(&report, module->ptx, in);
     set_region(&report, launch, region, sizeof region);
-    size_t n = append(head, sizeof head, 0, "hazard %s: %s: ", info->name, found->text);
+    size_t n = append(head, sizeof head, 0, "hazard %s: %s: ", info->name, report.what);
     n += place_text(module->ptx, in, report.block, found->warp, head + n, sizeof head - n);
     n = append(head, sizeof head, n, ", lanes 0x%x", found->lanes);
     if (found->address) {

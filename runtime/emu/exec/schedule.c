@@ -23,7 +23,7 @@ static struct emu_cluster *cluster_new(struct emu_launch *launch)
     size_t at_blocks = align_to(sizeof(struct emu_cluster), 64);
     size_t at_warps = align_to(at_blocks + blocks * sizeof(struct emu_block), 64);
     size_t at_shared = align_to(at_warps + (size_t)blocks * warps * sizeof(struct emu_warp), 128);
-    size_t shared = align_to(EMU_SHARED_START + launch->shared_bytes, 128);
+    size_t shared = align_to(EMU_SHARED_START + launch->shared_room, 128);
     size_t bytes = at_shared + blocks * shared;
     unsigned char *memory = tw_alloc_zeroed(rt, bytes);
     if (!memory)
@@ -43,7 +43,7 @@ static struct emu_cluster *cluster_new(struct emu_launch *launch)
         block->cluster = cluster;
         block->rank = b;
         block->shared = memory + at_shared + b * shared;
-        block->shared_end = EMU_SHARED_START + launch->shared_bytes;
+        block->shared_end = EMU_SHARED_START + launch->shared_room;
         block->warp_count = warps;
         block->warps = (struct emu_warp *)(void *)(memory + at_warps) + (size_t)b * warps;
         for (uint32_t w = 0; w < warps; w++) {
@@ -66,6 +66,7 @@ static void cluster_free(struct emu_launch *launch, struct emu_cluster *cluster)
             tw_free(rt, warp->registers);
             tw_free(rt, warp->predicates);
             tw_free(rt, warp->local);
+            tw_free(rt, warp->local_written);
             tw_free(rt, warp->paths);
         }
     }
@@ -104,7 +105,7 @@ static int warp_start(struct emu_warp *warp)
     warp->moved_registers = NULL;
     warp->cluster_arrived = warp->cluster_waits = 0;
     warp->done = warp->watch = warp->looked = 0;
-    warp->wgmma_count = 0;
+    warp->wgmma_count = warp->wgmma_commits = 0;
     warp->wgmma_sum = 0;
     warp->idle = 0;
     warp->spin_op = NULL;
@@ -115,6 +116,7 @@ static int warp_start(struct emu_warp *warp)
     warp->lanes.base[1] = launch->kernel->module->constants;
     if (emu_warp_room(warp, entry->frame_bytes, entry->frame_preds, EMU_LOCAL_START + entry->local_bytes))
         return 1;
+    emu_local_written(warp, 0, EMU_LOCAL_START + entry->local_bytes, UINT32_MAX, 0);
     uint32_t path = emu_path_new(warp);
     if (path == PTX_NONE)
         return 1;
@@ -486,13 +488,16 @@ static int check(struct emu_launch *launch, const struct tw_launch *given, struc
     launch->warps = (uint32_t)(threads + EMU_LANES - 1) / EMU_LANES;
     launch->cluster_blocks = (uint32_t)blocks;
     launch->dynamic_bytes = given->shared_bytes;
-    uint64_t shared = given->shared_bytes ? (uint64_t)launch->kernel->module->dynamic_offset + given->shared_bytes
-                                          : given->kernel->static_shared;
-    uint64_t counted = given->shared_bytes ? shared - launch->kernel->module->shared_pad : shared;
-    if (counted > arch->shared_limit)
+    const struct emu_module *module = launch->kernel->module;
+    uint64_t room = given->shared_bytes ? (uint64_t)module->dynamic_offset + given->shared_bytes : module->shared_end;
+    uint64_t shared = room - (given->shared_bytes ? module->dynamic_pad : module->static_pad);
+    if (shared > arch->shared_limit)
         return tw_fail(error, TW_ERROR_INVALID, "%s: %llu bytes of shared memory, a block on %s may have %u",
-                       given->kernel->entry, (unsigned long long)counted, arch->name, arch->shared_limit);
+                       given->kernel->entry, (unsigned long long)shared, arch->name, arch->shared_limit);
     launch->shared_bytes = (uint32_t)shared;
+    launch->shared_room = (uint32_t)room;
+    /* ptxas ignores setmaxnreg where it cannot tell the registers at entry (C7508) */
+    launch->moves_registers = f->maxnreg || (f->minnctapersm && (f->maxntid[0] || f->reqntid[0]));
     /* Registers a thread: what the kernel is held to, else what its block can have, for setmaxnreg moves them. */
     uint32_t most =
         arch->registers_per_sm / (launch->warps * EMU_LANES) / TW_ARCH_REGISTER_UNIT * TW_ARCH_REGISTER_UNIT;

@@ -34,6 +34,9 @@ static void describe(const struct emu_warp *warp, const struct emu_path *path, c
     case EMU_PATH_REGISTERS:
         snprintf(out, room, "waits for registers: %u are free in the block's pool", warp->block->registers_free);
         break;
+    case EMU_PATH_WARPGROUP:
+        snprintf(out, room, "waits at wgmma.wait_group for the other warps of its warpgroup to commit as many groups");
+        break;
     default:
         if (!path->wait_address)
             snprintf(out, room, "loops without end");
@@ -49,6 +52,8 @@ static const char *cause(const struct emu_warp *warp, const struct emu_path *pat
     struct emu_hazard_cluster *hazard = warp->block->cluster->hazard;
     if (path->state == EMU_PATH_REGISTERS)
         return "REG-POOL";
+    if (path->state == EMU_PATH_WARPGROUP)
+        return "DIVERGED-ALIGNED";
     if (path->state == EMU_PATH_POLL && path->wait_address && emu_lacks_bytes(warp, path->wait_address) &&
         !(hazard && emu_hazard_mbarrier_lacks_copy(hazard, path->wait_address)))
         return "TX-BYTES";

@@ -121,11 +121,28 @@ const struct emu_op *emu_op_bar_warp(struct emu_warp *warp, const struct emu_op 
         inside |= in ? emu_lane_bits[i] : 0;                                                                           \
     }
 
+/* Lanes that read a lane which is not there: gone, or not in the mask. Sums of a part of a warp do so by .down (and
+   scans by .up) in the lanes whose sums nobody wants; where the lane that gets the result does, it is wrong. */
+static void tell_absent(struct emu_warp *warp, const struct emu_op *op, uint32_t members, const uint32_t *at,
+                        uint32_t operation)
+{
+    uint32_t absent = 0, here = warp->lanes.mask & members;
+    for (uint32_t m = here; m; m &= m - 1)
+        absent |= members >> at[emu_first(m)] & 1 ? 0 : m & (0u - m);
+    uint32_t result = operation == PTX_MOD_DOWN ? here & (0u - here)
+                      : operation == PTX_MOD_UP ? UINT32_C(1) << (31 - __builtin_clz(here | 1))
+                                                : here;
+    int strict = warp->launch->device->options.hazards == EMU_HAZARDS_STRICT;
+    if (absent & (strict ? here : result))
+        emu_report_at(warp, op, "DIVERGED-ALIGNED", 0, 0,
+                      "lanes 0x%x read by a shuffle from lanes that do not execute it: those here are 0x%x", absent,
+                      members);
+}
+
 /* extra: second destination, operation */
 const struct emu_op *emu_op_shfl(struct emu_warp *warp, const struct emu_op *op)
 {
     WITH_MEMBERS(0);
-    (void)members;
     const struct emu_list *list = op->extra;
     const uint32_t *a = EMU_W(op->a), *b = EMU_W(op->b), *c = EMU_W(op->c);
     uint32_t r[EMU_LANES], at[EMU_LANES], inside = 0;
@@ -146,6 +163,8 @@ const struct emu_op *emu_op_shfl(struct emu_warp *warp, const struct emu_op *op)
     EMU_EACH r[i] = a[at[i]];
     emu_put32(warp, op->d, r);
     emu_put_pred(warp, list->at[0], inside);
+    if (EMU_UNLIKELY(members != UINT32_MAX) && warp->hazard)
+        tell_absent(warp, op, members, at, list->at[1]);
     warp->lanes.mask = saved;
     return op + 1;
 }

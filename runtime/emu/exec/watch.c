@@ -22,6 +22,8 @@ int emu_watch_start(struct emu_launch *launch, const struct tw_launch *given, st
                                          .strict = device->options.hazards == EMU_HAZARDS_STRICT,
                                          .programmatic = (given->flags & TW_LAUNCH_PROGRAMMATIC) != 0,
                                          .memory = device->hazard_memory,
+                                         .gaps = launch->kernel->module->gaps,
+                                         .gap_count = launch->kernel->module->gap_count,
                                          .first_only = device->options.hazards == EMU_HAZARDS_FATAL,
                                          .report = found,
                                          .context = launch};
@@ -79,7 +81,9 @@ static unsigned access_flags(const struct emu_access *access)
     if (access->semantics == PTX_MOD_RELEASE || access->semantics == PTX_MOD_ACQ_REL)
         flags |= EMU_ACCESS_RELEASE | EMU_ACCESS_STRONG;
     if (access->is_volatile)
-        flags |= EMU_ACCESS_STRONG;
+        flags |= EMU_ACCESS_STRONG | (access->semantics == PTX_MOD_NONE ? EMU_ACCESS_VOLATILE : 0);
+    if (access->is_nc)
+        flags |= EMU_ACCESS_NC;
     if (access->kind == EMU_ATOM && access->operation == PTX_MOD_CAS)
         flags |= EMU_ACCESS_CAS;
     return flags & EMU_ACCESS_STRONG ? flags | scope_flags(access->scope) : flags;
@@ -307,6 +311,12 @@ static int record_box(void *context, struct emu_tma_piece piece)
     return 0;
 }
 
+/* A tile off the pattern of its swizzle works where copy and descriptor go by the address, both. */
+static int is_strict(const struct emu_warp *warp)
+{
+    return warp->launch->device->options.hazards == EMU_HAZARDS_STRICT;
+}
+
 /* A tensor copy that would fault tells nothing: the issue reports it. */
 static void tell_tensor(struct emu_warp *warp, const struct emu_op *op, const struct emu_copy *c, unsigned lane,
                         emu_hazard_operation handle, uint16_t targets)
@@ -319,12 +329,12 @@ static void tell_tensor(struct emu_warp *warp, const struct emu_op *op, const st
     if (!image)
         return;
     uint32_t pattern = 8 * request.map->span;
-    if (pattern && request.map->extent >= pattern && request.smem % pattern)
+    if (pattern && request.map->extent >= pattern && request.smem % pattern && is_strict(warp))
         emu_report_at(warp, op, "ALIGN", request.smem, 0,
                       "a box of swizzle %uB at a shared address that is no multiple of its pattern of %u bytes",
                       request.map->span, pattern);
     if (!c->store)
-        emu_hazard_swizzle(warp->hazard, handle, request.map->span);
+        emu_hazard_swizzle(warp->hazard, handle, request.map->span, 0);
     struct recorder recorder, box;
     struct emu_bytes memory = {&recorder, record_read, record_write};
     record_begin(&recorder, warp, handle, lane);
@@ -336,7 +346,7 @@ static void tell_tensor(struct emu_warp *warp, const struct emu_op *op, const st
     if (c->store) {
         uint64_t tail;
         memset(image, 0, request.map->extent);
-        emu_tma_pieces(&request, record_box, &box);
+        emu_tma_stored(&request, record_box, &box);
         flush(&box);
         emu_tma_write_global(&request, (enum emu_reduce)c->reduce, &memory, image, &tail, &fault);
         flush(&recorder);
@@ -399,6 +409,25 @@ static void tell_lane(struct emu_warp *warp, const struct emu_op *op, const stru
     }
 }
 
+/* Whether two lanes store the same bytes to the same place: as good as one store. */
+static int same_store(struct emu_warp *warp, const struct emu_copy *c, unsigned a, unsigned b)
+{
+    if (!c->store || c->reduce != EMU_REDUCE_STORE)
+        return 0;
+    if (c->opcode == PTX_OP_CP_ASYNC_BULK_TENSOR) {
+        struct emu_tma_request one, other;
+        struct emu_fault fault;
+        if (emu_lane_address(warp, &c->map, a) != emu_lane_address(warp, &c->map, b) ||
+            emu_copy_request(warp, c, a, &one, &fault) || emu_copy_request(warp, c, b, &other, &fault))
+            return 0;
+        return one.smem == other.smem && !memcmp(one.coord, other.coord, sizeof one.coord) &&
+               !memcmp(one.offset, other.offset, sizeof one.offset);
+    }
+    return emu_lane_address(warp, &c->to, a) == emu_lane_address(warp, &c->to, b) &&
+           emu_lane_address(warp, &c->from, a) == emu_lane_address(warp, &c->from, b) &&
+           (c->bytes_lanes == PTX_NONE || EMU_W(c->bytes_lanes)[a] == EMU_W(c->bytes_lanes)[b]);
+}
+
 void emu_watch_copy(struct emu_warp *warp, const struct emu_op *op, const struct emu_copy *c, uint64_t *tags)
 {
     uint32_t position = emu_position(warp, op);
@@ -420,8 +449,10 @@ void emu_watch_copy(struct emu_warp *warp, const struct emu_op *op, const struct
                                  : c->store                   ? EMU_HAZARD_BULK
                                                               : EMU_HAZARD_SIGNAL;
     emu_hazard_operation handle = emu_hazard_issue(warp->hazard, warp->lanes.mask, kind, position);
+    unsigned first = emu_first(warp->lanes.mask);
     for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
-        tell_lane(warp, op, c, emu_first(m), handle);
+        if (emu_first(m) == first || !same_store(warp, c, first, emu_first(m)))
+            tell_lane(warp, op, c, emu_first(m), handle);
         tags[emu_first(m)] = flight_new(warp->launch, op, handle);
     }
 }
@@ -460,12 +491,12 @@ static void tell_operand(struct emu_warp *warp, const struct emu_op *op, struct 
             "operand %s of swizzle %uB: its groups of 8 rows are %u bytes apart, no multiple of the pattern of "
             "%u bytes",
             which, d.span, d.sbo, 8 * d.span);
-    if (lines && (d.start / 128 ^ d.base) % lines)
+    if (lines && (d.start / 128 ^ d.base) % lines && is_strict(warp))
         emu_report_at(warp, op, "ALIGN", box->base + d.start, 0,
                       "operand %s of swizzle %uB begins inside of a pattern of %u bytes, at its line %u of 128 bytes; "
                       "the descriptor says line %u",
                       which, d.span, 8 * d.span, d.start / 128 % lines, d.base);
-    emu_hazard_swizzle(warp->hazard, box->handle, d.span);
+    emu_hazard_swizzle(warp->hazard, box->handle, d.span, d.base);
     emu_operand_pieces(operand, record_operand, box);
     flush(box);
 }

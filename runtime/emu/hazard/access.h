@@ -16,9 +16,9 @@ struct hz_access {
     uint8_t reads, writes;
     uint8_t async_proxy;
     uint8_t same;
-    uint8_t layout;        /* of what a wgmma reads */
-    uint32_t together;     /* lanes that access the same bytes at once */
-    const uint32_t *clock; /* what the lanes know of others */
+    uint8_t layout;         /* of what a wgmma reads */
+    uint32_t together;      /* lanes that access the same bytes at once */
+    const uint32_t *clock;  /* what the lanes know of others */
     struct hz_alike *alike; /* of all ranges of one lane; NULL: none */
 };
 

@@ -281,11 +281,11 @@ void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operat
     access_ranges(&a, ranges, count, lane & 31);
 }
 
-void emu_hazard_swizzle(struct emu_hazard_warp *warp, emu_hazard_operation operation, uint32_t span)
+void emu_hazard_swizzle(struct emu_hazard_warp *warp, emu_hazard_operation operation, uint32_t span, uint32_t line)
 {
     struct hz_operation *o = hz_operation_of(hz_warp_of(warp)->cluster, operation);
     if (o)
-        o->layout = (uint8_t)(1 + span / 16);
+        o->layout = (uint8_t)(1 + span / 16 + (span ? line * 16 % span : 0));
 }
 
 /* ---- Barriers ---------------------------------------------------------------------------------------------------- */
@@ -389,6 +389,8 @@ emu_hazard_operation emu_hazard_cp_arrive(struct emu_hazard_warp *warp, uint32_t
 void emu_hazard_commit(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_hazard_async kind)
 {
     struct hz_groups *g = &hz_warp_of(warp)->groups[kind];
+    if (kind == EMU_HAZARD_WGMMA && lanes)
+        hz_wgmma_commit(hz_warp_of(warp), lanes, g->committed[__builtin_ctz(lanes)]);
     for (unsigned i = 0; i < HZ_LANES; i++)
         g->committed[i] += lanes >> i & 1;
     g->open = 0;
@@ -431,7 +433,10 @@ static void wait_for(struct hz_warp *w, uint32_t lanes, unsigned kind, uint32_t 
 void emu_hazard_wait_group(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_hazard_async kind, uint32_t most,
                            int read)
 {
-    wait_for(hz_warp_of(warp), lanes, kind, most, read, 0);
+    struct hz_warp *w = hz_warp_of(warp);
+    if (kind == EMU_HAZARD_WGMMA && lanes && w->groups[kind].committed[__builtin_ctz(lanes)] > most)
+        hz_wgmma_waited(w, w->groups[kind].committed[__builtin_ctz(lanes)] - most);
+    wait_for(w, lanes, kind, most, read, 0);
 }
 
 void emu_hazard_wait_all(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_hazard_async kind)

@@ -34,6 +34,15 @@ static void bar_check(struct hz_warp *w, struct hz_bar *bar, uint32_t lanes, uin
     }
 }
 
+/* Lanes that arrive, and where all do that live, those that have ended: they count as having come. */
+static uint32_t with_left(struct hz_warp *w, uint32_t lanes)
+{
+    if (lanes != w->alive)
+        return lanes;
+    w->left = 0;
+    return hz_full(w);
+}
+
 void emu_hazard_bar_arrive(struct emu_hazard_warp *warp, uint32_t lanes, uint32_t id, uint32_t threads, int waits,
                            uint32_t position)
 {
@@ -55,8 +64,7 @@ void emu_hazard_bar_arrive(struct emu_hazard_warp *warp, uint32_t lanes, uint32_
         bar->threads = threads;
         bar->position = position;
     }
-    if (lanes == w->alive)
-        w->left = 0; /* who has ended counts as having come */
+    lanes = with_left(w, lanes);
     bar->arrived[w->index] = w->clock.at[w->component];
     if (waits)
         bar->waiting |= UINT32_C(1) << w->index;
@@ -77,12 +85,17 @@ void emu_hazard_bar_complete(struct emu_hazard_cluster *cluster, uint32_t rank, 
     struct hz_bar *bar = &cluster->blocks[rank].bars[id];
     if (!bar->arrived)
         return;
+    const struct hz_block *b = &cluster->blocks[rank];
+    if (bar->threads >= h->options.threads && b->left.count) {
+        hz_clock_join(h, &bar->clock, &b->left);
+        hz_known_join(h, &bar->known, &b->left_known);
+    }
     for (uint32_t left = bar->waiting; left; left &= left - 1) {
         struct hz_warp *w = &cluster->warps[rank * h->warps + (unsigned)__builtin_ctz(left)];
         hz_clock_join(h, &w->clock, &bar->clock);
         hz_know_own(w, hz_clock_at(&bar->clock, w->component));
         hz_all_know(w);
-        hz_known_join(h, &w->known, &bar->known);
+        hz_learn(w, &bar->known);
         hz_known_join(h, &w->fenced_known, &bar->fenced_known);
         /* a fence of scope gpu, then a barrier: who passes may release what was fenced by a strong write */
         for (int s = 0; bar->fenced.count && s < HZ_SCOPES; s++)
@@ -117,7 +130,7 @@ void emu_hazard_cluster_arrive(struct emu_hazard_warp *warp, uint32_t lanes, int
         return;
     hz_clock_join(w->cluster->h, &w->cluster->meet[w->cluster_phase & 1], &w->clock);
     hz_known_join(w->cluster->h, &w->cluster->meet_known, &w->known);
-    hz_release(w, lanes);
+    hz_release(w, with_left(w, lanes));
 }
 
 void emu_hazard_cluster_wait(struct emu_hazard_warp *warp, uint32_t lanes)
@@ -128,7 +141,14 @@ void emu_hazard_cluster_wait(struct emu_hazard_warp *warp, uint32_t lanes)
     hz_clock_join(w->cluster->h, &w->clock, &w->cluster->meet[w->cluster_phase & 1]);
     hz_clock_join(w->cluster->h, &w->inits, &w->cluster->meet_inits[w->cluster_phase & 1]);
     hz_know_own(w, hz_clock_at(&w->cluster->meet[w->cluster_phase & 1], w->component));
-    hz_known_join(w->cluster->h, &w->known, &w->cluster->meet_known);
+    hz_learn(w, &w->cluster->meet_known);
+    for (uint32_t rank = 0; rank < w->cluster->h->options.blocks; rank++) {
+        const struct hz_block *b = &w->cluster->blocks[rank];
+        if (!b->left.count)
+            continue;
+        hz_clock_join(w->cluster->h, &w->clock, &b->left);
+        hz_learn(w, &b->left_known);
+    }
     hz_all_know(w);
     w->cluster->met = 1;
     w->cluster_waited |= lanes;
@@ -551,7 +571,7 @@ void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint
                 hz_clock_join(h, &w->behind, &m->done);
             hz_clock_join(h, &w->clock, &m->done);
             hz_know_own(w, hz_clock_at(&m->done, w->component));
-            hz_known_join(h, &w->known, &m->known);
+            hz_learn(w, &m->known);
         }
         if (w->clock.at[m->component] < passed)
             w->clock.at[m->component] = passed;

@@ -133,6 +133,7 @@ static void learn(struct hz_warp *w, const struct hz_known *from)
             hz_know_own(w, hz_clock_at(&from->entries[i].clock, w->component));
         } else {
             hz_known_add(h, &w->known, serial, &from->entries[i].clock);
+            w->learned = w->clock.at[w->component];
         }
     }
     if (from->all_before > w->known.all_before)
@@ -177,10 +178,13 @@ void hz_strong(struct hz_warp *w, uint32_t lanes, uint64_t address, unsigned acc
     if (access & EMU_ACCESS_READ) {
         const struct hz_flag *flag = flag_find(h, address, 0);
         if (flag) {
-            int acquires = (access & EMU_ACCESS_ACQUIRE) || (modifies && !h->options.strict);
             struct hz_known seen[HZ_SCOPES] = {{NULL, 0, 0, 0}};
             visible(w, flag, scope, seen);
             for (int s = 0; s < HZ_SCOPES; s++) {
+                /* what a block writes its own threads see behind an atomic; else it takes a fence */
+                int acquires = (access & EMU_ACCESS_ACQUIRE) || (modifies && s == 0 && !h->options.strict);
+                if (modifies && !acquires && !h->options.strict)
+                    hz_known_join(h, &w->cluster->blocks[w->rank].seen, &seen[s]);
                 if (acquires)
                     learn(w, &seen[s]);
                 else
@@ -227,6 +231,35 @@ int hz_fenced(const struct hz_warp *writer, uint32_t epoch, uint32_t limit, uint
     return writer->fence_count > HZ_FENCES;
 }
 
+static void note_proxied(struct hz_warp *w, uint32_t lanes)
+{
+    struct hz_proxied *p = &w->proxied[w->fence_count % HZ_PROXIED];
+    const struct hz_clock *now = w->acquired && (lanes & ~w->acquired) ? &w->behind : &w->clock;
+    if (hz_grow(w->cluster->h, &p->clock.at, &p->clock.count, now->count, sizeof *p->clock.at))
+        return;
+    memcpy(p->clock.at, now->at, now->count * sizeof *now->at);
+    p->synced = w->synced;
+}
+
+/* A proxy fence behind the edge will do, by the issuer: one of the warp's last, executed by these lanes or before all
+   of its lanes met, when it knew of that epoch of another warp, or of its own. */
+int hz_fenced_behind(const struct hz_warp *w, uint32_t lanes, const struct hz_warp *writer, uint32_t epoch,
+                     unsigned kinds)
+{
+    uint32_t kept = w->fence_count < HZ_PROXIED ? w->fence_count : HZ_PROXIED;
+    for (uint32_t i = 1; i <= kept; i++) {
+        const struct hz_fence *f = &w->fences[(w->fence_count - i) % HZ_FENCES];
+        const struct hz_proxied *p = &w->proxied[(w->fence_count - i) % HZ_PROXIED];
+        if (!(f->kinds & kinds) || (f->epoch >= w->synced && (lanes & ~f->lanes)))
+            continue;
+        if (!writer       ? f->epoch >= w->learned
+            : writer == w ? epoch < p->synced
+                          : hz_clock_at(&p->clock, writer->component) >= epoch)
+            return 1;
+    }
+    return 0;
+}
+
 void emu_hazard_fence(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_hazard_fence fence)
 {
     struct hz_warp *w = hz_warp_of(warp);
@@ -266,6 +299,8 @@ void emu_hazard_fence(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_haz
         w->inits_fenced = w->clock.at[w->component];
         break;
     }
+    if (kinds != HZ_FENCE_INIT)
+        note_proxied(w, lanes);
     w->fences[w->fence_count++ % HZ_FENCES] =
         (struct hz_fence){.epoch = w->clock.at[w->component], .lanes = lanes, .kinds = kinds};
     w->clock.at[w->component]++;

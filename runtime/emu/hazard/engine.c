@@ -118,6 +118,8 @@ static void warp_free(struct emu_hazard *h, struct hz_warp *w)
     hz_clock_free(h, &w->clock);
     hz_clock_free(h, &w->behind);
     hz_clock_free(h, &w->inits);
+    for (int i = 0; i < HZ_PROXIED; i++)
+        hz_clock_free(h, &w->proxied[i].clock);
     hz_known_clear(h, &w->known);
     hz_known_clear(h, &w->fenced_known);
     for (int i = 0; i < HZ_SCOPES; i++) {
@@ -144,6 +146,7 @@ void emu_hazard_cluster_end(struct emu_hazard_cluster *cluster)
             break;
         }
     hz_barriers_free(cluster);
+    hz_warpgroups_free(cluster);
     if (cluster->warps)
         for (uint32_t i = 0; i < h->options.blocks * h->warps; i++)
             warp_free(h, &cluster->warps[i]);
@@ -151,6 +154,9 @@ void emu_hazard_cluster_end(struct emu_hazard_cluster *cluster)
         for (uint32_t rank = 0; rank < h->options.blocks; rank++) {
             struct hz_block *b = &cluster->blocks[rank];
             hz_pages_free(h, b->pages, HZ_SHARED_PAGES);
+            hz_clock_free(h, &b->left);
+            hz_known_clear(h, &b->left_known);
+            hz_known_clear(h, &b->seen);
             tw_free(h->rt, b->remote);
             tw_free(h->rt, b->remote_position);
             tw_free(h->rt, b->remote_address);
@@ -387,8 +393,12 @@ void emu_hazard_exit(struct emu_hazard_warp *warp, uint32_t lanes, uint32_t posi
     if (!lanes || w->cluster->h->status)
         return;
     hz_exit_groups(w, lanes);
-    if (lanes == w->alive && --b->live_warps == 0)
-        block_end(w, position);
+    if (lanes == w->alive) {
+        hz_clock_join(w->cluster->h, &b->left, &w->clock);
+        hz_known_join(w->cluster->h, &b->left_known, &w->known);
+        if (--b->live_warps == 0)
+            block_end(w, position);
+    }
     w->left |= w->touched & lanes;
     w->alive &= ~lanes;
     w->lanes &= ~lanes;

@@ -13,6 +13,13 @@ struct hz_fence {
 };
 enum { HZ_FENCE_SHARED = 1, HZ_FENCE_GLOBAL = 2, HZ_FENCE_INIT = 4 };
 
+/* What a warp knew when it executed one of its last proxy fences: it stands behind the edges that brought that. */
+struct hz_proxied {
+    struct hz_clock clock;
+    uint32_t synced; /* what the warp itself had done before that epoch, all of its lanes knew */
+};
+enum { HZ_PROXIED = 4 };
+
 /* Releases by some lanes of a warp only, while others had accessed memory that these lanes did not know of. */
 struct hz_partial {
     uint32_t first, last; /* epochs */
@@ -20,6 +27,18 @@ struct hz_partial {
     uint32_t synced;      /* what the warp did before is released, too */
 };
 enum { HZ_PARTIALS = 16 };
+
+/* wgmma.wait_group passed: groups below limit are over, for the whole warpgroup; at that epoch of the warp. */
+struct hz_wgmma_wait {
+    uint32_t limit, epoch;
+};
+enum { HZ_WGMMA_WAITS = 32, HZ_WGMMA_GROUPS = 8 };
+
+/* What the warps of a warpgroup knew when they committed their last groups of wgmmas, by number of the group. */
+struct hz_warpgroup {
+    struct hz_clock committed[HZ_WGMMA_GROUPS];
+    struct hz_known known; /* of other clusters, at any of them */
+};
 
 struct hz_register {
     emu_hazard_operation operation; /* the last wgmma that used it; 0: none */
@@ -49,9 +68,11 @@ struct hz_warp {
     uint32_t acquired;      /* lanes that alone have waited, and so know `clock`; 0: all know it */
     struct hz_clock behind; /* what the others know */
     struct hz_fence fences[HZ_FENCES];
-    uint32_t fence_count;              /* ever */
-    struct hz_known known;             /* of other clusters */
-    struct hz_clock fenced[HZ_SCOPES]; /* what fences have made ready to be released by a strong write */
+    uint32_t fence_count;                  /* ever */
+    struct hz_proxied proxied[HZ_PROXIED]; /* of the last fences, by their number */
+    uint32_t learned;                      /* epoch at which it last learned of another cluster */
+    struct hz_known known;                 /* of other clusters */
+    struct hz_clock fenced[HZ_SCOPES];     /* what fences have made ready to be released by a strong write */
     struct hz_known fenced_known;
     struct hz_known seen[HZ_SCOPES]; /* what strong reads have seen and a fence will acquire */
     struct hz_groups groups[4];      /* by emu_hazard_async */
@@ -60,15 +81,17 @@ struct hz_warp {
     uint32_t known_count, known_room;
     uint32_t dirty_count;
     uint32_t wgmma_fences;
+    struct hz_wgmma_wait wgmma_waits[HZ_WGMMA_WAITS]; /* the last ones */
+    uint32_t wgmma_wait_count;                        /* ever, of those that were told something new */
     uint32_t cluster_phase, cluster_waited; /* barrier.cluster: phases passed; lanes that have passed this one */
     uint32_t register_moves, moved_at[2];   /* setmaxnreg: how many; epochs of the last two, by number */
     struct hz_clock inits; /* initialisations that barrier.cluster has brought: epochs of their fences, by component */
     uint32_t inits_fenced; /* epoch of the last fence.mbarrier_init; 0: none */
-    uint32_t began;                         /* blocks of the cluster of which it is known that they have begun */
-    const struct hz_mbarrier *waited;       /* on which its last wait returned true */
-    uint32_t waited_passed;                 /* phases then */
-    uint8_t waited_again, waited_free;      /* it knew of that phase already; no phase has completed */
-    struct hz_page *global_page;            /* last one */
+    uint32_t began;        /* blocks of the cluster of which it is known that they have begun */
+    const struct hz_mbarrier *waited;  /* on which its last wait returned true */
+    uint32_t waited_passed;            /* phases then */
+    uint8_t waited_again, waited_free; /* it knew of that phase already; no phase has completed */
+    struct hz_page *global_page;       /* last one */
     uint64_t global_resets;
 };
 
@@ -108,6 +131,10 @@ struct hz_block {
     struct hz_page *pages[HZ_SHARED_PAGES];
     struct hz_bar bars[HZ_BARRIERS];
     uint32_t live_warps;
+    struct hz_clock left; /* what warps did that have ended: they count as arrived at barriers of all threads */
+    struct hz_known left_known;
+    struct hz_known
+        seen; /* what atomics of its threads have seen, and a fence would acquire: volatile reads see that */
     int ended;
     uint32_t *remote; /* [component of a warp]: epoch of its last access from another block */
     uint32_t *remote_position;
@@ -122,8 +149,9 @@ struct emu_hazard_cluster {
     struct emu_hazard_cluster *next;
     uint64_t first;
     uint32_t serial;
-    uint32_t components, room; /* in use, and of warps' clocks */
-    struct hz_warp *warps;     /* [rank * h->warps + warp] */
+    uint32_t components, room;       /* in use, and of warps' clocks */
+    struct hz_warp *warps;           /* [rank * h->warps + warp] */
+    struct hz_warpgroup *warpgroups; /* by block, four warps each; NULL: no wgmma yet */
     struct hz_block *blocks;
     struct hz_mbarrier **barriers;
     uint32_t barrier_count, barrier_room;
@@ -231,9 +259,20 @@ void hz_known_add(struct emu_hazard *h, struct hz_known *to, uint32_t key, const
 void hz_known_clear(struct emu_hazard *h, struct hz_known *known);
 const struct hz_clock *hz_known_find(const struct hz_known *known, uint32_t key);
 int hz_fenced(const struct hz_warp *writer, uint32_t epoch, uint32_t limit, uint32_t lanes, unsigned kinds);
+/* writer: of the same cluster; NULL: of another one, of which the warp knows. */
+int hz_fenced_behind(const struct hz_warp *warp, uint32_t lanes, const struct hz_warp *writer, uint32_t epoch,
+                     unsigned kinds);
 /* A strong access: releases and acquires. */
 void hz_strong(struct hz_warp *warp, uint32_t lanes, uint64_t address, unsigned access);
 void hz_flags_free(struct emu_hazard *h);
+
+/* The warp learns what is known of other clusters. */
+static inline void hz_learn(struct hz_warp *warp, const struct hz_known *known)
+{
+    if (known->count)
+        warp->learned = warp->clock.at[warp->component];
+    hz_known_join(warp->cluster->h, &warp->known, known);
+}
 
 /* ---- shadow.c */
 struct hz_chunk *hz_shared_chunk(struct emu_hazard_cluster *cluster, uint64_t address); /* NULL: no memory, no block */
@@ -252,6 +291,13 @@ struct hz_mbarrier *hz_mbarrier_use(struct hz_warp *warp, uint32_t lanes, uint64
 void hz_mbarrier_complete(struct emu_hazard_cluster *cluster, struct hz_mbarrier *barrier, struct hz_warp *by,
                           uint32_t position);
 void hz_barriers_free(struct emu_hazard_cluster *cluster);
+
+/* ---- wgmma.c */
+void hz_wgmma_commit(struct hz_warp *warp, uint32_t lanes, uint32_t group);
+void hz_wgmma_waited(struct hz_warp *warp, uint32_t limit);
+/* The epoch of the warp from which on it knows that the group of its warpgroup is over; 0: it does not. */
+uint32_t hz_wgmma_known(const struct hz_warp *warp, uint32_t group);
+void hz_warpgroups_free(struct emu_hazard_cluster *cluster);
 
 /* ---- async.c */
 void hz_exit_groups(struct hz_warp *warp, uint32_t lanes);

@@ -68,6 +68,10 @@ void emu_hazard_memory_written(struct emu_hazard_memory *memory, uint64_t addres
 
 /* ---- A launch ---------------------------------------------------------------------------------------------------- */
 
+struct emu_hazard_range {
+    uint64_t address, bytes;
+};
+
 struct emu_hazard_options {
     uint32_t blocks;     /* of a cluster, 1 to 16 */
     uint32_t threads;    /* of a block, 1 to 1024 */
@@ -76,7 +80,10 @@ struct emu_hazard_options {
     int programmatic;    /* what the previous launch wrote needs griddepcontrol.wait */
     size_t shadow_bytes; /* most for the shadow of global memory, which then forgets; 0: 256 MiB */
     struct emu_hazard_memory *memory; /* NULL: reads of global memory are never UNINIT */
-    int first_only;                   /* hold nothing back, and tell nothing behind the first finding */
+    const struct emu_hazard_range
+        *gaps; /* bytes of each block's shared memory that are nobody's: offsets; may be NULL */
+    uint32_t gap_count;
+    int first_only; /* hold nothing back, and tell nothing behind the first finding */
     /* Called when a report is made (count 1), or told at last; may set its tag; may be NULL */
     void (*report)(void *context, struct emu_hazard_report *report);
     void *context;
@@ -143,8 +150,11 @@ enum {
     EMU_ACCESS_CTA = 0 << 6, /* scopes; .sys is GPU here */
     EMU_ACCESS_CLUSTER = 1 << 6,
     EMU_ACCESS_GPU = 2 << 6,
-    EMU_ACCESS_CAS = 1 << 8 /* an ATOMIC that compares: an ordinary read of the same place before it was a guess that
+    EMU_ACCESS_CAS = 1 << 8, /* an ATOMIC that compares: an ordinary read of the same place before it was a guess that
                                it puts right; such reads are no hazard */
+    EMU_ACCESS_NC = 1 << 9,  /* ld.global.nc: what the launch writes may not be seen, whatever orders it */
+    EMU_ACCESS_VOLATILE = 1 << 10 /* .volatile, of the accesses that are STRONG: no atomic ones, for those who meant
+                                     that they were */
 };
 
 /* Each lane of `lanes` accesses `bytes` bytes (1 to 32) at address[lane] + offset: ld, st, atom, red, ldmatrix and
@@ -236,10 +246,6 @@ typedef uint64_t emu_hazard_operation;
 emu_hazard_operation emu_hazard_issue(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_hazard_async kind,
                                       uint32_t position);
 
-struct emu_hazard_range {
-    uint64_t address, bytes;
-};
-
 /* What the operation reads and writes: source and destination, any number of ranges, those of one call all in global
    memory or all in one block's; the more in one call, the faster. lane: that issued it (of CP_ASYNC; else any).
    reduce: a write that reads too (cp.reduce, red.async): such are in no conflict with each other. */
@@ -249,8 +255,9 @@ void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operat
                        const struct emu_hazard_range *ranges, uint32_t count, int reduce);
 
 /* How the 16-byte chunks lie that are told from here on: a tensor load writes them so, a wgmma reads them so. swizzle:
-   bytes of its span, 0 for none. What was written in another way than it is read is SWIZZLE. */
-void emu_hazard_swizzle(struct emu_hazard_warp *warp, emu_hazard_operation operation, uint32_t span);
+   bytes of its span, 0 for none. line: of 128 bytes, in the pattern as addresses have it, at which this one begins:
+   the base offset of a descriptor, 0 of a copy. What was written in another way than it is read is SWIZZLE. */
+void emu_hazard_swizzle(struct emu_hazard_warp *warp, emu_hazard_operation operation, uint32_t span, uint32_t line);
 
 /* At issue, before the ranges are told: the operation will signal on this barrier, for the part of it that writes to
    the barrier's block. Once for each target. */

@@ -75,6 +75,21 @@ static int ordered_foreign(const struct hz_access *a, const struct hz_record *r,
     return hz_clock_at(clock, component) >= epoch;
 }
 
+/* Whether the lanes know of a warp of the same warpgroup that has waited for this wgmma's group. */
+static int over_by_another(const struct hz_access *a, const struct hz_operation *o)
+{
+    const struct emu_hazard_cluster *c = a->cluster;
+    const struct hz_warp *issuer = &c->warps[o->issuer - 1];
+    uint32_t first = issuer->index & ~3u;
+    for (uint32_t i = first; i < first + 4 && i < c->h->warps; i++) {
+        const struct hz_warp *w = &c->warps[issuer->rank * c->h->warps + i];
+        uint32_t epoch = w == issuer ? 0 : hz_wgmma_known(w, o->group);
+        if (epoch && known_of(a, w->component) >= epoch)
+            return 1;
+    }
+    return 0;
+}
+
 /* Whether what the record says happened before the access. If it did not, *issued says whether it is an asynchronous
    operation that was at least issued before. */
 static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask, int read,
@@ -104,6 +119,8 @@ static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t
         }
         if (o->barrier && known_of(a, o->barrier) > o->phase)
             return 1;
+        if (o->kind == EMU_HAZARD_WGMMA && over_by_another(a, o))
+            return 1;
         uint32_t waited = read ? o->read_waited : o->write_waited;
         if (!done && waited && w->component == o->issuer) {
             uint32_t theirs = lanes_of(r->lane, mask & r->mask);
@@ -120,7 +137,8 @@ static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t
            hz_released(&a->cluster->warps[component - 1], r->epoch, known, lanes_of(r->lane, mask & r->mask));
 }
 
-/* Whether an ordinary access is separated from this asynchronous one by the proxy fence of who made it. */
+/* Whether an ordinary access is separated from this asynchronous one by a proxy fence: of who made it, before an edge,
+   or of who issues this one, behind it. */
 static int proxy_fenced(const struct hz_access *a, const struct hz_record *r, uint64_t address, uint32_t mask)
 {
     unsigned kind = hz_is_shared(address) ? HZ_FENCE_SHARED : HZ_FENCE_GLOBAL;
@@ -147,20 +165,42 @@ static int proxy_fenced(const struct hz_access *a, const struct hz_record *r, ui
     }
     const struct hz_warp *writer = &c->warps[component - 1];
     uint32_t limit = writer == a->warp ? UINT32_MAX : hz_clock_at(clock, component);
-    return hz_fenced(writer, epoch, limit, lanes, kind);
+    return hz_fenced(writer, epoch, limit, lanes, kind) ||
+           hz_fenced_behind(a->warp, a->cluster->operations[a->operation - 1].lanes, c == a->cluster ? writer : NULL,
+                            epoch, kind);
 }
 
-/* Two strong accesses are in no conflict where the scope of each holds the other. */
+/* Two strong accesses are in no conflict where the scope of each holds the other. Two volatile writes of different
+   values by different blocks are: one of them is lost, as of a counter that nobody counts atomically. */
 static int morally_strong(const struct hz_access *a, const struct hz_record *r)
 {
     if (!(a->flags & r->flags & HZ_STRONG))
         return 0;
     unsigned need = 0;
+    int both = a->flags & r->flags & HZ_VOLATILE;
+    if (both && a->h->options.strict && r->who == a->who)
+        return 0; /* lanes that rely on running together */
     if (hz_serial_of(r->who) != a->cluster->serial)
         need = 2;
     else if (a->cluster->warps[hz_component_of(r->who) - 1].rank != a->warp->rank)
         need = 1;
+    if (both && need == 2 && a->writes && (r->flags & HZ_WRITE))
+        return 0;
     return (unsigned)(a->flags / HZ_SCOPE & 3) >= need && (unsigned)(r->flags / HZ_SCOPE & 3) >= need;
+}
+
+/* A volatile read of what another block wrote before the release that an atomic of this block has seen. Without the
+   fence behind that atomic an ordinary read may find an old line of its L1; a volatile one does not look there. */
+static int seen_by_block(const struct hz_access *a, const struct hz_record *r)
+{
+    const struct hz_known *seen = &a->cluster->blocks[a->warp->rank].seen;
+    if (a->h->options.strict || a->writes || !(a->flags & HZ_STRONG) || (r->flags & HZ_ASYNC) || !seen->count)
+        return 0;
+    for (uint32_t i = 0; i < seen->count; i++)
+        if (seen->entries[i].key >> 4 == hz_serial_of(r->who) &&
+            hz_clock_at(&seen->entries[i].clock, hz_component_of(r->who)) >= r->epoch)
+            return 1;
+    return 0;
 }
 
 /* ---- Findings ---------------------------------------------------------------------------------------------------- */
@@ -262,6 +302,14 @@ static __attribute__((noinline, cold)) void unfenced(const struct hz_access *a, 
               a->writes ? "write" : "read", r->flags & HZ_WRITE ? "wrote" : "read");
 }
 
+static int in_gap(const struct emu_hazard *h, uint64_t offset)
+{
+    for (uint32_t g = 0; g < h->options.gap_count; g++)
+        if (offset - h->options.gaps[g].address < h->options.gaps[g].bytes)
+            return 1;
+    return 0;
+}
+
 __attribute__((cold)) void hz_tell_bytes(const struct hz_access *a, enum emu_hazard_name name, uint8_t lane,
                                          uint32_t mask, uint64_t address)
 {
@@ -274,7 +322,15 @@ __attribute__((cold)) void hz_tell_bytes(const struct hz_access *a, enum emu_haz
                            .position = a->position,
                            .other = EMU_HAZARD_NOWHERE,
                            .held = name == EMU_HAZARD_UNINIT ? HZ_HELD_LATE : 0};
-    if (name == EMU_HAZARD_UNINIT)
+    if (hz_is_shared(address) && in_gap(a->h, f.address & 0xffffff)) {
+        f.name = EMU_HAZARD_BOUNDS;
+        f.held = 0;
+        hz_report(a->h, &f, "%s%s of bytes between two arrays of shared memory", a->operation ? "asynchronous " : "",
+                  a->writes ? "write" : "read");
+    } else if (name == EMU_HAZARD_UNORDERED_READ)
+        hz_report(a->h, &f,
+                  "ld.global.nc of bytes that the kernel writes: it reads them as if nothing did, whatever orders it");
+    else if (name == EMU_HAZARD_UNINIT)
         hz_report(a->h, &f, "%sread of %s memory that nothing has written", a->operation ? "asynchronous " : "",
                   hz_is_shared(address) ? "shared" : "global");
     else
@@ -293,9 +349,15 @@ __attribute__((cold)) void hz_tell_swizzle(const struct hz_access *a, const stru
                            .event = a->h->event,
                            .position = a->position};
     describe(a, r, &f);
-    hz_report(a->h, &f,
-              "the matrix descriptor says a swizzle of %u bytes, the tensor load wrote with one of %u (0: none)",
-              (a->layout - 1u) * 16, (written - 1) * 16);
+    if ((a->layout - 1u) % 16 == (written - 1) % 16)
+        hz_report(
+            a->h, &f,
+            "the matrix descriptor has a base offset of %u, the tensor load wrote as the address says, which is 0",
+            (a->layout - 1u) / 16);
+    else
+        hz_report(a->h, &f,
+                  "the matrix descriptor says a swizzle of %u bytes, the tensor load wrote with one of %u (0: none)",
+                  (a->layout - 1u) % 16 * 16, (written - 1) % 16 * 16);
 }
 
 /* ---- The rules -------------------------------------------------------------------------------------------------- */
@@ -306,7 +368,7 @@ void hz_check(const struct hz_access *a, const struct hz_record *r, uint8_t lane
     if (read && !a->writes)
         return;
     if (!ordered(a, r, lane, mask, read, &issued)) {
-        if (morally_strong(a, r) || (a->flags & r->flags & HZ_REDUCE) || (!read && a->same))
+        if (morally_strong(a, r) || seen_by_block(a, r) || (a->flags & r->flags & HZ_REDUCE) || (!read && a->same))
             return;
         conflict(a, r, lane, mask, address, issued);
     } else if (a->async_proxy && (!read || (a->h->options.strict && a->writes)) && (!read || !(r->flags & HZ_ASYNC)) &&

@@ -145,6 +145,8 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
     struct emu_hazard *h = a->h;
     if (mask & ~(uint32_t)k->written)
         hz_tell_bytes(a, EMU_HAZARD_UNINIT, lane, mask & ~(uint32_t)k->written, address);
+    if ((a->flags & HZ_NC) && (k->marked & mask))
+        hz_tell_bytes(a, EMU_HAZARD_UNORDERED_READ, lane, k->marked & mask, address);
     if (k->write.mask & mask) {
         hz_check(a, &k->write, lane, mask, address);
         if (a->layout && (k->write.flags & HZ_ASYNC) && hz_serial_of(k->write.who) == a->cluster->serial) {
@@ -295,7 +297,7 @@ chunk_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32
         if (same(a, &k->read, lane, 0) && !(mask & ~(uint32_t)k->read.mask))
             return;
         if (!k->more && !(mask & ~(uint32_t)k->written) && !a->async_proxy && known(a, &k->write, lane, mask) &&
-            known(a, &k->read, lane, mask) && !(a->flags & HZ_STRONG)) {
+            known(a, &k->read, lane, mask) && !(a->flags & HZ_STRONG) && !(a->flags & HZ_NC && k->marked & mask)) {
             if (same(a, &k->read, lane, 0)) {
                 merge(&k->read, a, lane, mask);
                 return;
@@ -398,6 +400,16 @@ void hz_pages_free(struct emu_hazard *h, struct hz_page **pages, uint32_t count)
     }
 }
 
+/* What is nobody's is marked as an mbarrier's bytes are: whoever writes there is told. */
+static void mark_gaps(const struct emu_hazard *h, struct hz_page *page, uint64_t first)
+{
+    for (uint32_t g = 0; g < h->options.gap_count; g++) {
+        uint64_t from = h->options.gaps[g].address, end = from + h->options.gaps[g].bytes;
+        for (uint64_t at = from > first ? from : first; at < end && at < first + HZ_PAGE; at++)
+            page->chunks[(at - first) / HZ_CHUNK].marked |= (uint16_t)(1u << at % HZ_CHUNK);
+    }
+}
+
 static struct hz_page *shared_page(struct emu_hazard_cluster *c, uint64_t address)
 {
     uint32_t rank = hz_rank(address), at = (uint32_t)(address & 0xffffff) / HZ_PAGE;
@@ -412,6 +424,8 @@ static struct hz_page *shared_page(struct emu_hazard_cluster *c, uint64_t addres
         } else {
             *page = hz_alloc(c->h, sizeof **page);
         }
+        if (*page)
+            mark_gaps(c->h, *page, at * HZ_PAGE);
     }
     return *page;
 }
@@ -474,7 +488,10 @@ static int access_begin(struct hz_access *a, struct emu_hazard_warp *warp, uint3
                             .clock = w->acquired && (lanes & ~w->acquired) ? w->behind.at : w->clock.at};
     a->h->event++;
     if (access & EMU_ACCESS_STRONG)
-        a->flags = (uint8_t)(HZ_STRONG | (access >> 6 & 3) * HZ_SCOPE);
+        a->flags =
+            (uint8_t)(HZ_STRONG | (access >> 6 & 3) * HZ_SCOPE | (access & EMU_ACCESS_VOLATILE ? HZ_VOLATILE : 0));
+    else if (access & EMU_ACCESS_NC)
+        a->flags = HZ_NC;
     return a->h->status != 0;
 }
 

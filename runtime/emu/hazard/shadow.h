@@ -68,7 +68,9 @@ enum {
     HZ_STRONG = 2,
     HZ_SCOPE = 4, /* two bits */
     HZ_WRITE = 16,
-    HZ_REDUCE = 32
+    HZ_REDUCE = 32,
+    HZ_NC = 64,
+    HZ_VOLATILE = 128
 };
 
 /* Which lane touched which byte of a chunk: low 5 bits a lane, high 3 bits how it goes on from byte 0 of the chunk. */
@@ -149,7 +151,8 @@ struct hz_operation {
     uint16_t generation; /* of the table's entry */
     uint8_t kind;        /* emu_hazard_async */
     uint8_t reads_shared;
-    uint8_t layout; /* swizzle + 1: 16-byte units of its span; 0: unknown */
+    uint8_t layout; /* 1 + 16-byte units of the swizzle's span + 16 x line of 128 bytes that counts as the first of its
+                       pattern; 0: unknown */
     uint8_t marked; /* during collection */
 };
 

@@ -150,3 +150,70 @@ void emu_hazard_register(struct emu_hazard_warp *warp, uint32_t reg, int write, 
     }
     w->face.registers[reg] = in_flight(w, r) ? 1 : 0;
 }
+
+/* ---- Groups ------------------------------------------------------------------------------------------------------ */
+
+/* A group is one operation of the warpgroup. Whoever has waited for it knows that all four warps have committed it, and
+   so what they did before; and that none of them reads its operands any more. */
+static struct hz_warpgroup *warpgroup_of(const struct hz_warp *w)
+{
+    struct emu_hazard_cluster *c = w->cluster;
+    uint32_t each = (c->h->warps + 3) / 4;
+    if (!c->warpgroups)
+        c->warpgroups = hz_alloc(c->h, c->h->options.blocks * each * sizeof *c->warpgroups);
+    return c->warpgroups ? &c->warpgroups[w->rank * each + w->index / 4] : NULL;
+}
+
+void hz_wgmma_commit(struct hz_warp *w, uint32_t lanes, uint32_t group)
+{
+    struct emu_hazard *h = w->cluster->h;
+    struct hz_warpgroup *g = warpgroup_of(w);
+    if (h->status || !g)
+        return;
+    hz_clock_join(h, &g->committed[group % HZ_WGMMA_GROUPS], &w->clock);
+    hz_known_join(h, &g->known, &w->known);
+    hz_release(w, lanes);
+}
+
+void hz_wgmma_waited(struct hz_warp *w, uint32_t limit)
+{
+    struct emu_hazard *h = w->cluster->h;
+    const struct hz_wgmma_wait *last = &w->wgmma_waits[(w->wgmma_wait_count - 1) % HZ_WGMMA_WAITS];
+    uint32_t from = w->wgmma_wait_count ? last->limit : 0;
+    const struct hz_warpgroup *g = from < limit ? warpgroup_of(w) : NULL;
+    if (h->status || !g)
+        return;
+    if (limit - from > HZ_WGMMA_GROUPS)
+        from = limit - HZ_WGMMA_GROUPS;
+    for (; from < limit; from++) {
+        const struct hz_clock *clock = &g->committed[from % HZ_WGMMA_GROUPS];
+        hz_clock_join(h, &w->clock, clock);
+        if (w->acquired)
+            hz_clock_join(h, &w->behind, clock);
+    }
+    hz_known_join(h, &w->known, &g->known);
+    w->wgmma_waits[w->wgmma_wait_count++ % HZ_WGMMA_WAITS] = (struct hz_wgmma_wait){limit, w->clock.at[w->component]};
+}
+
+uint32_t hz_wgmma_known(const struct hz_warp *w, uint32_t group)
+{
+    uint32_t kept = w->wgmma_wait_count < HZ_WGMMA_WAITS ? w->wgmma_wait_count : HZ_WGMMA_WAITS, epoch = 0;
+    for (uint32_t i = 1; i <= kept; i++) {
+        const struct hz_wgmma_wait *wait = &w->wgmma_waits[(w->wgmma_wait_count - i) % HZ_WGMMA_WAITS];
+        if (wait->limit <= group)
+            break;
+        epoch = wait->epoch;
+    }
+    return epoch;
+}
+
+void hz_warpgroups_free(struct emu_hazard_cluster *c)
+{
+    uint32_t count = c->warpgroups ? c->h->options.blocks * ((c->h->warps + 3) / 4) : 0;
+    for (uint32_t i = 0; i < count; i++) {
+        for (int k = 0; k < HZ_WGMMA_GROUPS; k++)
+            hz_clock_free(c->h, &c->warpgroups[i].committed[k]);
+        hz_known_clear(c->h, &c->warpgroups[i].known);
+    }
+    tw_free(c->h->rt, c->warpgroups);
+}

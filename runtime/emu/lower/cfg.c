@@ -238,8 +238,8 @@ static void each_register(struct emu_lowering *l, const struct ptx_operand *oper
     }
 }
 
-static void each_of_instruction(struct emu_lowering *l, uint32_t number,
-                                void (*visit)(struct emu_lowering *, void *, uint32_t, int), void *context, int written)
+void emu_each_register(struct emu_lowering *l, uint32_t number,
+                       void (*visit)(struct emu_lowering *, void *, uint32_t, int), void *context, int written)
 {
     const struct ptx_instruction *in = &l->function->instructions[number];
     uint32_t dest = ptx_written(in);
@@ -312,8 +312,8 @@ static int liveness(struct emu_lowering *l, struct spans *s)
         s->block = b;
         for (uint32_t i = flow->first[b]; i < flow->first[b + 1]; i++) {
             s->kills = f->instructions[i].guard == PTX_NONE;
-            each_of_instruction(l, i, note, s, 0);
-            each_of_instruction(l, i, note, s, 1);
+            emu_each_register(l, i, note, s, 0);
+            emu_each_register(l, i, note, s, 1);
         }
     }
     for (int changed = 1; changed;) {
@@ -418,8 +418,8 @@ int emu_slots(struct emu_lowering *l)
         s.block = b;
         for (uint32_t i = l->flow.first[b]; i < l->flow.first[b + 1]; i++) {
             s.number = i;
-            each_of_instruction(l, i, stretch, &s, 0);
-            each_of_instruction(l, i, stretch, &s, 1);
+            emu_each_register(l, i, stretch, &s, 0);
+            emu_each_register(l, i, stretch, &s, 1);
         }
     }
     if (!liveness(l, &s)) {
@@ -473,8 +473,8 @@ void emu_touched(struct emu_lowering *l)
             start[i] = t.count;
             if (l->function->instructions[i].opcode == PTX_OP_WGMMA_MMA_ASYNC)
                 continue;
-            each_of_instruction(l, i, touch, &t, 0);
-            each_of_instruction(l, i, touch, &t, 1);
+            emu_each_register(l, i, touch, &t, 0);
+            emu_each_register(l, i, touch, &t, 1);
         }
         start[n] = t.count;
         if (!pass && !(t.to = emu_lower_extra(l, (t.count + 1u) * sizeof *t.to)))

@@ -364,8 +364,9 @@ static void lower_instruction(struct emu_lowering *l, uint32_t number)
     l->op_of[number] = l->out->op_count;
     if (l->flow.is_join[number])
         emu_push(l, emu_op_join);
-    uint32_t first = l->out->op_count;
     l->guard = in->guard == PTX_NONE ? 0 : 2 * l->at[in->guard] + in->guard_negated;
+    emu_undefined_before(l);
+    uint32_t first = l->out->op_count;
     if (emu_lower_control(l) || l->status) {
         count_instruction(l, first);
         return;
@@ -414,8 +415,9 @@ static int lower_body(struct emu_lowering *l)
     l->op_of = tw_alloc_zeroed(rt, (f->instruction_count + 1u) * sizeof *l->op_of);
     if (!l->at || !l->read || !l->op_of) {
         emu_lower_fail(l, TW_ERROR_MEMORY, "no memory");
-    } else if (!emu_flow_build(l) && !emu_slots(l)) {
+    } else if (!emu_flow_build(l) && !emu_slots(l) && !emu_undefined_find(l)) {
         emu_push(l, emu_op_nop); /* so that every operation has one before it */
+        emu_undefined_begin(l);
         for (uint32_t i = 0; i < f->instruction_count && !l->status; i++)
             lower_instruction(l, i);
         l->instruction = NULL;
@@ -430,6 +432,7 @@ static int lower_body(struct emu_lowering *l)
     emu_flow_free(l);
     tw_free(rt, l->at);
     tw_free(rt, l->read);
+    tw_free(rt, l->doubt);
     tw_free(rt, l->op_of);
     tw_free(rt, l->branches);
     return l->status;
@@ -485,67 +488,6 @@ int emu_lower(struct emu_module *module, uint32_t function, struct emu_function 
 
 /* ---- Modules ----------------------------------------------------------------------------------------------------- */
 
-static uint32_t round_up(uint64_t value, uint64_t align)
-{
-    return (uint32_t)((value + align - 1) / align * align);
-}
-
-/* Whether a shared variable does not fit a block's window behind the others. */
-static int too_large(const struct emu_module *module, uint32_t variable, uint32_t top, struct tw_error *error)
-{
-    const struct ptx_variable *v = &module->ptx->variables[variable];
-    if (v->bytes <= EMU_SHARED_STRIDE / 2 && top + v->align + v->bytes <= EMU_SHARED_STRIDE / 2)
-        return 0;
-    tw_fail(error, TW_ERROR_UNSUPPORTED, "shared variable %s of %llu bytes, with %u bytes before it, is too large",
-            ptx_name(module->ptx, v->name), (unsigned long long)v->bytes, top);
-    return 1;
-}
-
-/* Shared variables of the module and of device functions first; each kernel's own behind them, over one another, as one
-   kernel runs at a time. Dynamic shared memory begins where the largest ends. */
-static int place_shared(struct emu_module *module, struct tw_error *error)
-{
-    const struct ptx_module *ptx = module->ptx;
-    uint32_t common = 0, top, align = 16;
-    for (uint32_t i = 0; i < ptx->variable_count; i++) {
-        const struct ptx_variable *v = &ptx->variables[i];
-        if (v->space != PTX_SPACE_SHARED)
-            continue;
-        if (v->unsized) {
-            align = v->align > align ? v->align : align;
-            continue;
-        }
-        if (v->function != PTX_NONE && ptx->functions[v->function].is_kernel)
-            continue;
-        if (too_large(module, i, common, error))
-            return TW_ERROR_UNSUPPORTED;
-        module->shared_offset[i] = round_up(common, v->align);
-        common = module->shared_offset[i] + (uint32_t)v->bytes;
-    }
-    module->shared_bytes = common;
-    for (uint32_t f = 0; f < ptx->function_count; f++) {
-        top = common;
-        for (uint32_t i = 0; ptx->functions[f].is_kernel && i < ptx->variable_count; i++) {
-            const struct ptx_variable *v = &ptx->variables[i];
-            if (v->space != PTX_SPACE_SHARED || v->function != f || v->unsized)
-                continue;
-            if (too_large(module, i, top, error))
-                return TW_ERROR_UNSUPPORTED;
-            module->shared_offset[i] = round_up(top, v->align);
-            top = module->shared_offset[i] + (uint32_t)v->bytes;
-        }
-        module->shared_bytes = top > module->shared_bytes ? top : module->shared_bytes;
-    }
-    module->dynamic_offset = round_up(module->shared_bytes, align);
-    /* Where hazards are looked for, it is aligned to what the kernel asks for and no more: on a GPU it may be. Who asks
-       for nothing (16 bytes are every array's) takes what a GPU gives. */
-    if (align > 16 && module->device->options.hazards != EMU_HAZARDS_OFF &&
-        (EMU_SHARED_START + module->dynamic_offset) % (2 * align) == 0)
-        module->shared_pad = align;
-    module->dynamic_offset += module->shared_pad;
-    return TW_OK;
-}
-
 static int place_variables(struct emu_module *module, struct tw_error *error)
 {
     const struct ptx_module *ptx = module->ptx;
@@ -598,8 +540,8 @@ static int lower_addressed(struct emu_module *module, struct tw_error *error)
     return TW_OK;
 }
 
-int emu_module_load(struct emu_device *device, const char *text, size_t length, struct emu_module **out,
-                    struct tw_error *error)
+int emu_module_load(struct emu_device *device, const char *text, size_t length, const char *entry,
+                    struct emu_module **out, struct tw_error *error)
 {
     struct tw_runtime *rt = device->device.rt;
     struct emu_module *module = tw_alloc_zeroed(rt, sizeof *module);
@@ -621,7 +563,7 @@ int emu_module_load(struct emu_device *device, const char *text, size_t length, 
     for (uint32_t i = 0; i < ptx->function_count; i++)
         for (uint32_t k = 0; k < ptx->functions[i].instruction_count; k++)
             module->has_wgmma |= ptx->functions[i].instructions[k].opcode == PTX_OP_WGMMA_MMA_ASYNC;
-    status = place_shared(module, error);
+    status = emu_place_shared(module, entry, error);
     if (!status)
         status = place_variables(module, error);
     if (!status)
@@ -655,6 +597,7 @@ void emu_module_free(struct emu_module *module)
     tw_free(rt, module->functions);
     tw_free(rt, module->variables);
     tw_free(rt, module->shared_offset);
+    tw_free(rt, module->gaps);
     tw_free(rt, module->constant_index);
     tw_free(rt, module->constants);
     ptx_free(module->ptx);

@@ -5,8 +5,9 @@
 
 #include "emu/exec/program.h"
 
-int emu_module_load(struct emu_device *device, const char *text, size_t length, struct emu_module **module,
-                    struct tw_error *error);
+/* entry: the kernel that it is loaded for: only what that one reaches has shared memory. */
+int emu_module_load(struct emu_device *device, const char *text, size_t length, const char *entry,
+                    struct emu_module **module, struct tw_error *error);
 void emu_module_free(struct emu_module *module);
 
 /* The lowered function; lowers it, and what it calls, if that was not done yet. */

@@ -40,6 +40,8 @@ struct emu_lowering {
     struct emu_flow flow;
     uint32_t *at;                 /* register -> offset of its slot, or number of its predicate */
     uint8_t *read;                /* register -> some instruction reads it */
+    uint32_t *doubt;              /* register -> predicate slot of the lanes that have written it; 0: none; or NULL */
+    uint32_t doubts;              /* registers that have one */
     uint32_t *op_of;              /* instruction -> its first operation */
     struct emu_branch **branches; /* whose targets are still instructions, as numbers */
     uint32_t branch_count, branch_room;
@@ -54,6 +56,17 @@ struct emu_lowering {
 int emu_flow_build(struct emu_lowering *l);
 void emu_flow_free(struct emu_lowering *l);
 int emu_slots(struct emu_lowering *l); /* fills at, and the frame's sizes */
+
+/* Calls visit for each register that an instruction reads, or writes. */
+void emu_each_register(struct emu_lowering *l, uint32_t number,
+                       void (*visit)(struct emu_lowering *, void *context, uint32_t reg, int written), void *context,
+                       int written);
+
+/* undefined.c: registers that may be read before they are written, and the operations that watch these: at the
+   function's begin, and before the instruction at hand. */
+int emu_undefined_find(struct emu_lowering *l);
+void emu_undefined_begin(struct emu_lowering *l);
+void emu_undefined_before(struct emu_lowering *l);
 
 /* Fills the function's touch: which 32-bit registers each instruction accesses. */
 void emu_touched(struct emu_lowering *l);
@@ -93,6 +106,9 @@ int emu_lower_other(struct emu_lowering *l);
 int emu_lower_control(struct emu_lowering *l); /* looks at the guard itself */
 int emu_lower_warp(struct emu_lowering *l);
 int emu_lower_tensor(struct emu_lowering *l);
+
+/* shared.c: fills the module's shared_offset and what stands beside it. */
+int emu_place_shared(struct emu_module *module, const char *entry, struct tw_error *error);
 
 uint32_t emu_branch_target(struct emu_lowering *l, struct emu_branch *branch);
 

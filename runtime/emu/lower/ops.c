@@ -290,6 +290,7 @@ static void memory(struct emu_lowering *l)
     access->scope = in->scope;
     access->is_volatile =
         (in->mods & PTX_FLAG(VOLATILE)) || in->semantics == PTX_MOD_RELAXED || in->semantics == PTX_MOD_ACQUIRE;
+    access->is_nc = (in->mods & PTX_FLAG(NC)) != 0;
     access->keep = 32;
     if (value->kind == PTX_OPERAND_REGISTER)
         access->keep = l->function->registers[value->index].bits;
