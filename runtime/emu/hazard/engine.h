@@ -170,6 +170,7 @@ struct emu_hazard_cluster {
 struct hz_flag {
     uint64_t address;
     struct hz_known released[HZ_SCOPES];
+    uint8_t polled; /* somebody waits for its value in a loop */
 };
 
 struct hz_memory_page {
@@ -264,6 +265,7 @@ int hz_fenced_behind(const struct hz_warp *warp, uint32_t lanes, const struct hz
                      unsigned kinds);
 /* A strong access: releases and acquires. */
 void hz_strong(struct hz_warp *warp, uint32_t lanes, uint64_t address, unsigned access);
+int hz_polled(struct emu_hazard *h, uint64_t address);
 void hz_flags_free(struct emu_hazard *h);
 
 /* The warp learns what is known of other clusters. */

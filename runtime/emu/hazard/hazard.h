@@ -153,8 +153,9 @@ enum {
     EMU_ACCESS_CAS = 1 << 8, /* an ATOMIC that compares: an ordinary read of the same place before it was a guess that
                                it puts right; such reads are no hazard */
     EMU_ACCESS_NC = 1 << 9,  /* ld.global.nc: what the launch writes may not be seen, whatever orders it */
-    EMU_ACCESS_VOLATILE = 1 << 10 /* .volatile, of the accesses that are STRONG: no atomic ones, for those who meant
-                                     that they were */
+    EMU_ACCESS_VOLATILE = 1 << 10, /* .volatile, of the accesses that are STRONG: no atomic ones, for those who meant
+                                      that they were */
+    EMU_ACCESS_POLL = 1 << 11      /* a VOLATILE read in a loop that writes nothing: it waits for a value */
 };
 
 /* Each lane of `lanes` accesses `bytes` bytes (1 to 32) at address[lane] + offset: ld, st, atom, red, ldmatrix and
