@@ -250,7 +250,8 @@ static void test_flags(void **state)
 static void test_last_block(void **state) /* __threadfence, atomicInc; the last one reads what all wrote */
 {
     (void)state;
-    for (int fence = 0; fence < 2; fence++) {
+    enum { NONE, FIRST, BOTH, VOLATILE }; /* fences: before the count; behind it, too; before it, and volatile reads */
+    for (int fence = NONE; fence <= VOLATILE; fence++) {
         begin_with((struct emu_hazard_options){.blocks = 1, .threads = 64});
         struct emu_hazard_cluster *c = NULL;
         for (uint32_t i = 0; i < 300; i++) { /* more blocks than are known one by one */
@@ -267,12 +268,15 @@ static void test_last_block(void **state) /* __threadfence, atomicInc; the last 
             if (i && i < 299)
                 emu_hazard_cluster_end(c);
         }
+        if (fence == BOTH)
+            emu_hazard_fence(emu_hazard_warp(c, 0, 0), ALL, EMU_FENCE_GPU);
+        unsigned read = READ | (fence == VOLATILE ? STRONG | EMU_ACCESS_VOLATILE | EMU_ACCESS_GPU : 0);
         for (uint32_t i = 0; i < 300; i++) {
-            touch_one(emu_hazard_warp(c, 0, 0), 0, GLOBAL + 4 * i, 4, READ);
-            touch_one(emu_hazard_warp(c, 0, 0), 0, GLOBAL + 2048 + 4 * i, 4, READ);
+            touch_one(emu_hazard_warp(c, 0, 0), 0, GLOBAL + 4 * i, 4, read);
+            touch_one(emu_hazard_warp(c, 0, 0), 0, GLOBAL + 2048 + 4 * i, 4, read);
         }
         emu_hazard_cluster_end(c);
-        if (fence)
+        if (fence >= BOTH)
             CLEAN();
         else
             END("UNORDERED-READ");
@@ -695,9 +699,9 @@ int main(void)
         cmocka_unit_test(test_flags),           cmocka_unit_test(test_last_block),
         cmocka_unit_test(test_atomics),         cmocka_unit_test(test_named_barriers),
         cmocka_unit_test(test_cluster_barrier), cmocka_unit_test(test_mbarrier_init),
-        cmocka_unit_test(test_relaxed_meeting), cmocka_unit_test(test_phase),           cmocka_unit_test(test_tables),
-        cmocka_unit_test(test_reports),         cmocka_unit_test(test_no_memory),
-        cmocka_unit_test(test_speed),
+        cmocka_unit_test(test_relaxed_meeting), cmocka_unit_test(test_phase),
+        cmocka_unit_test(test_tables),          cmocka_unit_test(test_reports),
+        cmocka_unit_test(test_no_memory),       cmocka_unit_test(test_speed),
     };
     struct tw_error error;
     if (tw_runtime_init(&rt, &error) != TW_OK)

@@ -508,7 +508,7 @@ int emu_warp_room(struct emu_warp *warp, uint32_t registers, uint32_t preds, uin
         memset(to + (size_t)warp->local_room * EMU_LANES, EMU_POISON, (size_t)(room - warp->local_room) * EMU_LANES);
         launch->bytes += (size_t)(room - warp->local_room) * EMU_LANES;
         warp->local = to;
-        if (launch->hazard) {
+        if (launch->hazard && !launch->kernel->module->ptx->is_debug) {
             uint32_t *written = tw_realloc(rt, warp->local_written, room);
             if (!written)
                 goto none;

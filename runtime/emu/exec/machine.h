@@ -75,9 +75,9 @@ struct emu_warp {
     struct emu_region *region; /* where the last global access was: the next one is likely there */
     unsigned char *registers;  /* all frames */
     uint32_t *predicates;
-    unsigned char *local; /* 32 lanes of local memory, interleaved by 4 bytes: word i of lane l at 128 i + 4 l */
-    uint32_t
-        *local_written; /* by word: lanes that have written some of it since it became theirs; NULL: hazards are off */
+    unsigned char *local;    /* 32 lanes of local memory, interleaved by 4 bytes: word i of lane l at 128 i + 4 l */
+    uint32_t *local_written; /* by word: lanes that have written some of it since it became theirs; NULL: hazards are
+                                     off, or the code is not optimised and sets a bit field by reading it */
     uint32_t register_room, predicate_room, local_room; /* bytes, words, bytes a lane */
     uint32_t index;                                     /* in the block */
     uint32_t exists;                                    /* lanes that are threads of the block */

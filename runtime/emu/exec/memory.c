@@ -187,8 +187,6 @@ static int local_move(struct emu_warp *warp, unsigned lane, uint64_t address, vo
     if (offset < EMU_LOCAL_START || offset >= warp->local_room || count > warp->local_room - offset)
         return 1;
     unsigned char *at = bytes;
-    if (write)
-        emu_local_written(warp, (uint32_t)offset, count, UINT32_C(1) << lane, 1);
     if (!((offset | count) & 3)) {
         unsigned char *word = warp->local + offset / 4 * EMU_SLOT + lane * 4;
         for (uint32_t i = 0; i < count; i += 4, word += EMU_SLOT) {
@@ -209,6 +207,13 @@ static int local_move(struct emu_warp *warp, unsigned lane, uint64_t address, vo
     return 0;
 }
 
+static inline void note_written(struct emu_warp *warp, unsigned lane, uint64_t address, uint32_t bytes)
+{
+    uint64_t offset = address - EMU_LOCAL_WINDOW;
+    for (uint64_t word = offset / 4; word <= (offset + bytes - 1) / 4 && word < warp->local_room / 4; word++)
+        warp->local_written[word] |= UINT32_C(1) << lane;
+}
+
 int emu_lane_read(struct emu_warp *warp, unsigned lane, uint64_t address, void *to, uint32_t bytes)
 {
     if (emu_is_local(address))
@@ -225,6 +230,8 @@ int emu_lane_write(struct emu_warp *warp, unsigned lane, uint64_t address, const
     if (emu_is_local(address)) {
         unsigned char copy[64];
         memcpy(copy, from, bytes < sizeof copy ? bytes : sizeof copy);
+        if (warp->local_written)
+            note_written(warp, lane, address, bytes);
         return local_move(warp, lane, address, copy, bytes, 1);
     }
     unsigned char *to = emu_resolve(warp->block->cluster, address, bytes, 1);
@@ -414,22 +421,34 @@ static void load_128(struct emu_warp *warp, uint32_t at, unsigned char *const *p
         memcpy(to + emu_first(m) * 16, place[emu_first(m)], 16);
 }
 
-/* Lanes that read local memory of which they have written nothing. Of a part of it they may: padding is copied, too. */
-static void look_written(struct emu_warp *warp, const struct emu_op *op, const uint64_t *address, uint32_t bytes)
+/* Whether a lane has written any of its local memory there. No more is asked: padding is copied, too. */
+static inline uint32_t has_written(const struct emu_warp *warp, unsigned lane, uint64_t offset, uint32_t bytes)
+{
+    uint32_t any = warp->local_written[offset / 4];
+    for (uint64_t word = offset / 4 + 1; word <= (offset + bytes - 1) / 4; word++)
+        any |= warp->local_written[word];
+    return any >> lane & 1;
+}
+
+static void tell_unwritten(struct emu_warp *warp, const struct emu_op *op, uint64_t address, uint32_t lanes)
+{
+    emu_report_at(warp, op, "UNINIT", address, 0, "lanes 0x%x read local memory that they have not written", lanes);
+}
+
+static void look_written(struct emu_warp *warp, const struct emu_op *op, const uint64_t *address, uint32_t bytes,
+                         uint32_t lanes)
 {
     uint32_t unwritten = 0;
-    for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
-        uint64_t at = address[emu_first(m)] - EMU_LOCAL_WINDOW;
-        uint32_t any = 0;
-        if (!emu_is_local(address[emu_first(m)]) || at >= warp->local_room || bytes > warp->local_room - at)
-            continue;
-        for (uint64_t word = at / 4; word <= (at + bytes - 1) / 4; word++)
-            any |= warp->local_written[word] >> emu_first(m);
-        unwritten |= any & 1 ? 0 : m & (0u - m);
+    if (lanes == UINT32_MAX && bytes == 4) {
+        for (unsigned i = 0; i < EMU_LANES; i++)
+            unwritten |= ~warp->local_written[(uint32_t)address[i] / 4] & emu_lane_bits[i];
+        lanes = 0;
     }
+    for (uint32_t m = lanes; m; m &= m - 1)
+        unwritten |= (1u ^ has_written(warp, emu_first(m), address[emu_first(m)] - EMU_LOCAL_WINDOW, bytes))
+                     << emu_first(m);
     if (unwritten)
-        emu_report_at(warp, op, "UNINIT", address[emu_first(unwritten)], 0,
-                      "lanes 0x%x read local memory that they have not written", unwritten);
+        tell_unwritten(warp, op, address[emu_first(unwritten)], unwritten);
 }
 
 static const struct emu_op *load_apart(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
@@ -437,7 +456,7 @@ static const struct emu_op *load_apart(struct emu_warp *warp, const struct emu_o
 {
     unsigned char *place[EMU_LANES];
     unsigned char local[EMU_LANES][32];
-    int in_local = 0;
+    uint32_t in_local = 0;
     if (places(warp, op, address, bytes, bytes, 0, place))
         return NULL;
     for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
@@ -447,10 +466,10 @@ static const struct emu_op *load_apart(struct emu_warp *warp, const struct emu_o
         if (local_move(warp, lane, address[lane], local[lane], bytes, 0))
             return bounds(warp, op, address[lane], bytes, 0);
         place[lane] = local[lane];
-        in_local = 1;
+        in_local |= 1u << lane;
     }
-    if (in_local && EMU_UNLIKELY(warp->local_written != NULL))
-        look_written(warp, op, address, bytes);
+    if (EMU_UNLIKELY(warp->local_written != NULL) && in_local)
+        look_written(warp, op, address, bytes, in_local);
     if (access->wide == 2) {
         load_128(warp, access->data[0], place);
         return op + 1;
@@ -482,8 +501,11 @@ static const struct emu_op *load_frame(struct emu_warp *warp, const struct emu_o
     if (bad || access->wide > 1 || access->bytes < 4 || first & (bytes - 1) || offset < EMU_LOCAL_START ||
         offset >= warp->local_room || bytes > warp->local_room - offset)
         return load_apart(warp, op, access, address, bytes);
-    if (EMU_UNLIKELY(warp->local_written != NULL))
-        look_written(warp, op, address, bytes);
+    uint32_t unwritten = warp->local_written ? warp->lanes.mask : 0;
+    for (uint64_t word = offset / 4; unwritten && word < (offset + bytes) / 4; word++)
+        unwritten &= ~warp->local_written[word];
+    if (EMU_UNLIKELY(unwritten))
+        tell_unwritten(warp, op, address[emu_first(unwritten)], unwritten);
     const uint32_t *words = (const uint32_t *)(const void *)(warp->local + offset / 4 * EMU_SLOT);
     for (uint32_t e = 0; e < access->count; e++, words += EMU_LANES * (access->bytes / 4)) {
         if (access->bytes == 4 && !access->wide) {
@@ -649,6 +671,12 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
     for (uint32_t m = in_frame; m; m &= m - 1)
         if (local_move(warp, emu_first(m), address[emu_first(m)], local[emu_first(m)], bytes, 1))
             return bounds(warp, op, address[emu_first(m)], bytes, 1);
+    if (EMU_UNLIKELY(warp->local_written != NULL) && in_frame == UINT32_MAX && bytes == 4)
+        for (unsigned i = 0; i < EMU_LANES; i++)
+            warp->local_written[(uint32_t)address[i] / 4] |= emu_lane_bits[i];
+    else
+        for (uint32_t m = warp->local_written ? in_frame : 0; m; m &= m - 1)
+            note_written(warp, emu_first(m), address[emu_first(m)], bytes);
     return op + 1;
 }
 

@@ -46,6 +46,7 @@ struct emu_access {
     uint8_t type;         /* ptx_type, of atomics */
     uint8_t operation;    /* ptx_modifier */
     uint8_t is_volatile;  /* .volatile, .relaxed, .acquire: another warp may be waited for */
+    uint8_t polls;        /* a volatile load in a loop that stores nothing */
     uint8_t is_nc;        /* ld.global.nc */
     uint8_t semantics, scope;
     uint8_t unused;   /* elements of a load, bit by bit, whose register nothing reads: compilers widen loads */

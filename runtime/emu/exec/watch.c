@@ -82,6 +82,8 @@ static unsigned access_flags(const struct emu_access *access)
         flags |= EMU_ACCESS_RELEASE | EMU_ACCESS_STRONG;
     if (access->is_volatile)
         flags |= EMU_ACCESS_STRONG | (access->semantics == PTX_MOD_NONE ? EMU_ACCESS_VOLATILE : 0);
+    if (access->polls)
+        flags |= EMU_ACCESS_POLL;
     if (access->is_nc)
         flags |= EMU_ACCESS_NC;
     if (access->kind == EMU_ATOM && access->operation == PTX_MOD_CAS)

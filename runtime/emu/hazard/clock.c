@@ -169,9 +169,20 @@ static void release_to(struct hz_warp *w, struct hz_known *to, const struct hz_c
         to->all_before = known->all_before;
 }
 
+int hz_polled(struct emu_hazard *h, uint64_t address)
+{
+    const struct hz_flag *flag = flag_find(h, address, 0);
+    return flag && flag->polled;
+}
+
 void hz_strong(struct hz_warp *w, uint32_t lanes, uint64_t address, unsigned access)
 {
     struct emu_hazard *h = w->cluster->h;
+    if (access & EMU_ACCESS_POLL) {
+        struct hz_flag *polled = flag_find(h, address, 1);
+        if (polled)
+            polled->polled = 1;
+    }
     unsigned scope = access >> 6 & 3;
     int modifies = (access & EMU_ACCESS_ATOMIC) == EMU_ACCESS_ATOMIC;
     scope = scope < HZ_SCOPES ? scope : HZ_SCOPES - 1;

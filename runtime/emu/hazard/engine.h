@@ -6,40 +6,6 @@
 
 /* ---- Objects ----------------------------------------------------------------------------------------------------- */
 
-struct hz_fence {
-    uint32_t epoch;
-    uint32_t lanes;
-    uint8_t kinds; /* bits of HZ_FENCE_* */
-};
-enum { HZ_FENCE_SHARED = 1, HZ_FENCE_GLOBAL = 2, HZ_FENCE_INIT = 4 };
-
-/* What a warp knew when it executed one of its last proxy fences: it stands behind the edges that brought that. */
-struct hz_proxied {
-    struct hz_clock clock;
-    uint32_t synced; /* what the warp itself had done before that epoch, all of its lanes knew */
-};
-enum { HZ_PROXIED = 4 };
-
-/* Releases by some lanes of a warp only, while others had accessed memory that these lanes did not know of. */
-struct hz_partial {
-    uint32_t first, last; /* epochs */
-    uint32_t lanes;       /* whose accesses are released; UINT32_MAX: all */
-    uint32_t synced;      /* what the warp did before is released, too */
-};
-enum { HZ_PARTIALS = 16 };
-
-/* wgmma.wait_group passed: groups below limit are over, for the whole warpgroup; at that epoch of the warp. */
-struct hz_wgmma_wait {
-    uint32_t limit, epoch;
-};
-enum { HZ_WGMMA_WAITS = 32, HZ_WGMMA_GROUPS = 8 };
-
-/* What the warps of a warpgroup knew when they committed their last groups of wgmmas, by number of the group. */
-struct hz_warpgroup {
-    struct hz_clock committed[HZ_WGMMA_GROUPS];
-    struct hz_known known; /* of other clusters, at any of them */
-};
-
 struct hz_register {
     emu_hazard_operation operation; /* the last wgmma that used it; 0: none */
     uint32_t shape;                 /* 0: fragment of A */
@@ -170,6 +136,7 @@ struct emu_hazard_cluster {
 struct hz_flag {
     uint64_t address;
     struct hz_known released[HZ_SCOPES];
+    uint8_t polled; /* somebody waits for its value in a loop */
 };
 
 struct hz_memory_page {
@@ -264,6 +231,7 @@ int hz_fenced_behind(const struct hz_warp *warp, uint32_t lanes, const struct hz
                      unsigned kinds);
 /* A strong access: releases and acquires. */
 void hz_strong(struct hz_warp *warp, uint32_t lanes, uint64_t address, unsigned access);
+int hz_polled(struct emu_hazard *h, uint64_t address);
 void hz_flags_free(struct emu_hazard *h);
 
 /* The warp learns what is known of other clusters. */

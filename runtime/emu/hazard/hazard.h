@@ -59,11 +59,10 @@ struct emu_hazard_report {
 
 /* ---- Global memory over launches --------------------------------------------------------------------------------- */
 
-/* Bytes of global memory that somebody has written since they were allocated. */
+/* Bytes of global memory that somebody has written since they were allocated. fresh: allocated or freed. */
 int emu_hazard_memory_open(struct tw_runtime *rt, struct emu_hazard_memory **memory, struct tw_error *error);
 void emu_hazard_memory_close(struct emu_hazard_memory *memory);
-void emu_hazard_memory_fresh(struct emu_hazard_memory *memory, uint64_t address,
-                             uint64_t bytes); /* allocated or freed */
+void emu_hazard_memory_fresh(struct emu_hazard_memory *memory, uint64_t address, uint64_t bytes);
 void emu_hazard_memory_written(struct emu_hazard_memory *memory, uint64_t address, uint64_t bytes); /* by the host */
 
 /* ---- A launch ---------------------------------------------------------------------------------------------------- */
@@ -76,12 +75,11 @@ struct emu_hazard_options {
     uint32_t blocks;     /* of a cluster, 1 to 16 */
     uint32_t threads;    /* of a block, 1 to 1024 */
     int strict;          /* a generic read before an asynchronous refill needs the proxy fence too; an atomic
-                            read-modify-write acquires only if it says so or a fence follows */
+                            that does not say so acquires nothing, what its own block wrote neither */
     int programmatic;    /* what the previous launch wrote needs griddepcontrol.wait */
     size_t shadow_bytes; /* most for the shadow of global memory, which then forgets; 0: 256 MiB */
-    struct emu_hazard_memory *memory; /* NULL: reads of global memory are never UNINIT */
-    const struct emu_hazard_range
-        *gaps; /* bytes of each block's shared memory that are nobody's: offsets; may be NULL */
+    struct emu_hazard_memory *memory;    /* NULL: reads of global memory are never UNINIT */
+    const struct emu_hazard_range *gaps; /* nobody's bytes of each block's shared memory: offsets */
     uint32_t gap_count;
     int first_only; /* hold nothing back, and tell nothing behind the first finding */
     /* Called when a report is made (count 1), or told at last; may set its tag; may be NULL */
@@ -130,8 +128,7 @@ void emu_hazard_sync(struct emu_hazard_warp *warp, uint32_t lanes);
 /* Lanes end. With the last lane of a block the block ends. */
 void emu_hazard_exit(struct emu_hazard_warp *warp, uint32_t lanes, uint32_t position);
 
-/* A finding of somebody else's (bounds, alignment, transaction bytes, deadlock, ...), so that all are in one list. warp
-   may be NULL. */
+/* A finding of somebody else's (bounds, alignment, ...), so that all are in one list. warp may be NULL. */
 void emu_hazard_found(struct emu_hazard *hazard, struct emu_hazard_warp *warp, enum emu_hazard_name name,
                       uint32_t lanes, uint64_t address, uint32_t position, const char *format, ...) TW_PRINTF(7, 8);
 
@@ -150,11 +147,10 @@ enum {
     EMU_ACCESS_CTA = 0 << 6, /* scopes; .sys is GPU here */
     EMU_ACCESS_CLUSTER = 1 << 6,
     EMU_ACCESS_GPU = 2 << 6,
-    EMU_ACCESS_CAS = 1 << 8, /* an ATOMIC that compares: an ordinary read of the same place before it was a guess that
-                               it puts right; such reads are no hazard */
-    EMU_ACCESS_NC = 1 << 9,  /* ld.global.nc: what the launch writes may not be seen, whatever orders it */
-    EMU_ACCESS_VOLATILE = 1 << 10 /* .volatile, of the accesses that are STRONG: no atomic ones, for those who meant
-                                     that they were */
+    EMU_ACCESS_CAS = 1 << 8,       /* an ATOMIC that compares: an ordinary read before it, a guess, is no hazard */
+    EMU_ACCESS_NC = 1 << 9,        /* ld.global.nc: what the launch writes may not be seen, whatever orders it */
+    EMU_ACCESS_VOLATILE = 1 << 10, /* .volatile, of those that are STRONG */
+    EMU_ACCESS_POLL = 1 << 11      /* a VOLATILE read in a loop that writes nothing: it waits for a value */
 };
 
 /* Each lane of `lanes` accesses `bytes` bytes (1 to 32) at address[lane] + offset: ld, st, atom, red, ldmatrix and
@@ -204,8 +200,7 @@ void emu_hazard_mbarrier_arrive(struct emu_hazard_warp *warp, uint32_t lanes, ui
                                 int completed, uint32_t position); /* arrive, arrive_drop, with or without expect_tx */
 void emu_hazard_mbarrier_expect(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, uint32_t position);
 
-/* test_wait or try_wait: of the phase of this parity (or of the state's); done: it returned true. A failed one may be
-   told once or each time. */
+/* test_wait or try_wait: of the phase of this parity; done: it returned true. A failed one may be told each time. */
 void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, unsigned parity, int done,
                               int relaxed, uint32_t position);
 
@@ -214,9 +209,9 @@ void emu_hazard_mbarrier_wait(struct emu_hazard_warp *warp, uint32_t lanes, uint
 void emu_hazard_mbarrier_over(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address, uint32_t position,
                               const char *text);
 
-/* Nothing can run any more: waits that were told as failed are looked at once more. Reported as PHASE (a wrong parity),
-   beside the DEADLOCK that the executor reports: a wait for a phase whose forerunner the warp never waited for, and two
-   warps that wait for each other's first phase. */
+/* Nothing can run any more: failed waits are looked at once more. Reported as PHASE (a wrong parity), beside DEADLOCK:
+   a wait for a phase whose forerunner the warp never waited for, and two warps that wait for each other's first phase.
+ */
 void emu_hazard_stuck(struct emu_hazard *hazard);
 
 /* Whether a copy by a warp that still lives completed bytes on this barrier in the phase before and none in this one:
@@ -254,9 +249,9 @@ void emu_hazard_reads(struct emu_hazard_warp *warp, emu_hazard_operation operati
 void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane,
                        const struct emu_hazard_range *ranges, uint32_t count, int reduce);
 
-/* How the 16-byte chunks lie that are told from here on: a tensor load writes them so, a wgmma reads them so. swizzle:
-   bytes of its span, 0 for none. line: of 128 bytes, in the pattern as addresses have it, at which this one begins:
-   the base offset of a descriptor, 0 of a copy. What was written in another way than it is read is SWIZZLE. */
+/* How the 16-byte chunks lie that are told from here on, as a tensor load writes and a wgmma reads them: bytes of the
+   swizzle's span, 0 for none; line of 128 bytes of the address's pattern that is its first: a descriptor's base offset,
+   0 of a copy. What was written in another way than it is read is SWIZZLE. */
 void emu_hazard_swizzle(struct emu_hazard_warp *warp, emu_hazard_operation operation, uint32_t span, uint32_t line);
 
 /* At issue, before the ranges are told: the operation will signal on this barrier, for the part of it that writes to
@@ -298,8 +293,8 @@ void emu_hazard_wgmma_fence(struct emu_hazard_warp *warp);
 /* An instruction other than wgmma accesses a register of which warp->registers[reg] is not 0. */
 void emu_hazard_register(struct emu_hazard_warp *warp, uint32_t reg, int write, uint32_t position);
 
-/* An instruction other than wgmma writes a register, known or not. by: the register that it was moved from, or
-   EMU_HAZARD_NOWHERE where it was computed. Moves of constants are not told: compilers make them anywhere. */
+/* Another instruction writes a register, known or not. by: the one that it was moved from, or EMU_HAZARD_NOWHERE where
+   it was computed. Moves of constants are not told: compilers make them anywhere. */
 void emu_hazard_written(struct emu_hazard_warp *warp, uint32_t reg, uint32_t by);
 
 #endif

@@ -171,8 +171,9 @@ static int proxy_fenced(const struct hz_access *a, const struct hz_record *r, ui
 }
 
 /* Two strong accesses are in no conflict where the scope of each holds the other. Two volatile writes of different
-   values by different blocks are: one of them is lost, as of a counter that nobody counts atomically. */
-static int morally_strong(const struct hz_access *a, const struct hz_record *r)
+   values by different blocks are, but where somebody waits for the value in a loop: one of them is lost, as of a
+   counter that nobody counts atomically. */
+static int morally_strong(const struct hz_access *a, const struct hz_record *r, uint64_t address)
 {
     if (!(a->flags & r->flags & HZ_STRONG))
         return 0;
@@ -184,18 +185,20 @@ static int morally_strong(const struct hz_access *a, const struct hz_record *r)
         need = 2;
     else if (a->cluster->warps[hz_component_of(r->who) - 1].rank != a->warp->rank)
         need = 1;
-    if (both && need == 2 && a->writes && (r->flags & HZ_WRITE))
+    if (both && need == 2 && a->writes && (r->flags & HZ_WRITE) && !hz_polled(a->h, address))
         return 0;
     return (unsigned)(a->flags / HZ_SCOPE & 3) >= need && (unsigned)(r->flags / HZ_SCOPE & 3) >= need;
 }
 
-/* A volatile read of what another block wrote before the release that an atomic of this block has seen. Without the
-   fence behind that atomic an ordinary read may find an old line of its L1; a volatile one does not look there. */
+/* A volatile access to what another block accessed before the release that an atomic of this block has seen. Without
+   the fence behind that atomic an ordinary read may find an old line of its L1; a volatile one does not look there. */
 static int seen_by_block(const struct hz_access *a, const struct hz_record *r)
 {
     const struct hz_known *seen = &a->cluster->blocks[a->warp->rank].seen;
-    if (a->h->options.strict || a->writes || !(a->flags & HZ_STRONG) || (r->flags & HZ_ASYNC) || !seen->count)
+    if (a->h->options.strict || !(a->flags & HZ_STRONG) || (r->flags & HZ_ASYNC) || !seen->count)
         return 0;
+    if (hz_serial_of(r->who) < seen->all_before)
+        return 1;
     for (uint32_t i = 0; i < seen->count; i++)
         if (seen->entries[i].key >> 4 == hz_serial_of(r->who) &&
             hz_clock_at(&seen->entries[i].clock, hz_component_of(r->who)) >= r->epoch)
@@ -368,7 +371,8 @@ void hz_check(const struct hz_access *a, const struct hz_record *r, uint8_t lane
     if (read && !a->writes)
         return;
     if (!ordered(a, r, lane, mask, read, &issued)) {
-        if (morally_strong(a, r) || seen_by_block(a, r) || (a->flags & r->flags & HZ_REDUCE) || (!read && a->same))
+        if (morally_strong(a, r, address + (unsigned)__builtin_ctz(mask & r->mask)) || seen_by_block(a, r) ||
+            (a->flags & r->flags & HZ_REDUCE) || (!read && a->same))
             return;
         conflict(a, r, lane, mask, address, issued);
     } else if (a->async_proxy && (!read || (a->h->options.strict && a->writes)) && (!read || !(r->flags & HZ_ASYNC)) &&

@@ -590,7 +590,7 @@ void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint
         note_guess(&a, at[__builtin_ctz(left)], bytes);
     if (access & EMU_ACCESS_STRONG) /* what it acquires orders the access itself */
         for (uint32_t left = lanes; left; left &= left - 1)
-            if (a.h->flag_count || a.warp->fenced[0].count || (access & EMU_ACCESS_RELEASE))
+            if (a.h->flag_count || a.warp->fenced[0].count || (access & (EMU_ACCESS_RELEASE | EMU_ACCESS_POLL)))
                 hz_strong(a.warp, left & (0u - left), at[__builtin_ctz(left)], access);
     for (uint32_t left = lanes; left; left &= left - 1) {
         uint64_t one = at[__builtin_ctz(left)];

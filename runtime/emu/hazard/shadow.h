@@ -1,4 +1,4 @@
-/* What the hazard engine remembers: clocks, the shadow of memory, operations.
+/* What the hazard engine remembers: clocks, the shadow of memory, operations, fences and waits of warps.
 
    Components of a cluster's clocks:  0          the previous kernel (griddepcontrol.wait)
                                       1 ...      warps, block by block
@@ -163,6 +163,42 @@ struct hz_groups {
     uint32_t unread;              /* the first of them that may still read */
     uint32_t committed[HZ_LANES]; /* groups of each lane */
     uint32_t open;                /* operation that further instructions of the same group join; its number + 1 */
+};
+
+/* ---- Of warps ---------------------------------------------------------------------------------------------------- */
+
+struct hz_fence {
+    uint32_t epoch;
+    uint32_t lanes;
+    uint8_t kinds; /* bits of HZ_FENCE_* */
+};
+enum { HZ_FENCE_SHARED = 1, HZ_FENCE_GLOBAL = 2, HZ_FENCE_INIT = 4 };
+
+/* What a warp knew when it executed one of its last proxy fences: it stands behind the edges that brought that. */
+struct hz_proxied {
+    struct hz_clock clock;
+    uint32_t synced; /* what the warp itself had done before that epoch, all of its lanes knew */
+};
+enum { HZ_PROXIED = 4 };
+
+/* Releases by some lanes of a warp only, while others had accessed memory that these lanes did not know of. */
+struct hz_partial {
+    uint32_t first, last; /* epochs */
+    uint32_t lanes;       /* whose accesses are released; UINT32_MAX: all */
+    uint32_t synced;      /* what the warp did before is released, too */
+};
+enum { HZ_PARTIALS = 16 };
+
+/* wgmma.wait_group passed: groups below limit are over, for the whole warpgroup; at that epoch of the warp. */
+struct hz_wgmma_wait {
+    uint32_t limit, epoch;
+};
+enum { HZ_WGMMA_WAITS = 32, HZ_WGMMA_GROUPS = 8 };
+
+/* What the warps of a warpgroup knew when they committed their last groups of wgmmas, by number of the group. */
+struct hz_warpgroup {
+    struct hz_clock committed[HZ_WGMMA_GROUPS];
+    struct hz_known known; /* of other clusters, at any of them */
 };
 
 #endif

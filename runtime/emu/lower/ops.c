@@ -264,6 +264,24 @@ static uint8_t unused_elements(struct emu_lowering *l, const struct ptx_operand 
     return (uint8_t)mask;
 }
 
+/* Whether the instruction at hand stands in a loop that stores nothing. */
+static uint8_t waits(const struct emu_lowering *l)
+{
+    const struct ptx_function *f = l->function;
+    for (uint32_t i = l->number; i < f->instruction_count; i++) {
+        const struct ptx_instruction *in = &f->instructions[i];
+        if (in->opcode == PTX_OP_ST && in->space[0] != PTX_SPACE_LOCAL && in->space[0] != PTX_SPACE_PARAM)
+            return 0;
+        if (in->opcode != PTX_OP_BRA || (uint64_t)f->operands[in->operands].value > l->number)
+            continue;
+        uint64_t from = (uint64_t)f->operands[in->operands].value;
+        while (from < l->number && f->instructions[from].opcode != PTX_OP_ST)
+            from++;
+        return from == l->number;
+    }
+    return 0;
+}
+
 static void memory(struct emu_lowering *l)
 {
     const struct ptx_instruction *in = l->instruction;
@@ -291,6 +309,7 @@ static void memory(struct emu_lowering *l)
     access->is_volatile =
         (in->mods & PTX_FLAG(VOLATILE)) || in->semantics == PTX_MOD_RELAXED || in->semantics == PTX_MOD_ACQUIRE;
     access->is_nc = (in->mods & PTX_FLAG(NC)) != 0;
+    access->polls = is_load && (in->mods & PTX_FLAG(VOLATILE)) && waits(l);
     access->keep = 32;
     if (value->kind == PTX_OPERAND_REGISTER)
         access->keep = l->function->registers[value->index].bits;

@@ -21,7 +21,8 @@ enum kind {
 static enum kind kind_of(const struct ptx_instruction *in)
 {
     switch (in->opcode) {
-    case PTX_OP_ST:
+    case PTX_OP_ST: /* arguments and variables of the stack may be left undefined */
+        return in->space[0] == PTX_SPACE_PARAM || in->space[0] == PTX_SPACE_LOCAL ? PLAIN : USES;
     case PTX_OP_LD:
     case PTX_OP_LDU:
     case PTX_OP_ATOM:

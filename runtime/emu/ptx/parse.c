@@ -363,8 +363,10 @@ static void header(struct ptx_parser *p)
         memcpy(module->target, p->token.text, p->token.length);
         module->target[p->token.length] = 0;
         ptx_next(p);
-        while (ptx_take(p, ',')) /* debug, texmode_unified, ... */
+        while (ptx_take(p, ',')) { /* debug, texmode_unified, ... */
+            module->is_debug |= p->token.length == 5 && !memcmp(p->token.text, "debug", 5);
             ptx_next(p);
+        }
     } else {
         ptx_next(p);
         module->address_size = (uint32_t)ptx_integer(p, ".address_size", 64);

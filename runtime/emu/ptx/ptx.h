@@ -224,6 +224,7 @@ struct ptx_module {
     uint32_t name_bytes;
     uint32_t version_major, version_minor; /* .version 9.0 */
     char target[32];                       /* first word of .target: "sm_90a" */
+    uint8_t is_debug;                      /* .target ..., debug: without optimisation */
     uint32_t address_size;                 /* 64 */
 
     struct ptx_function *functions;
