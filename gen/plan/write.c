@@ -259,6 +259,8 @@ static void layouts(const struct plan *p, const struct sink *s)
         sink_text(s, "axis", p->axis[p->item[i].axis]);
         sink_integer(s, "tile", p->item[i].tile);
         sink_integer(s, "extent", p->item[i].extent);
+        if (p->item[i].share)
+            sink_boolean(s, "share", true);
         sink_end(s);
     }
     sink_end(s);

@@ -28,27 +28,7 @@ __device__ __forceinline__ bool parts_count(const arguments &args, int tile)
     return before + 1 == ${parts.blocks};
 }
 
-// All threads have written their sums.
-__device__ __forceinline__ void parts_meet()
-{
-    asm volatile("bar.sync ${barrier}, ${threads};" ::: "memory");
-}
-
-// What one thread knows, all do; and what it has seen, they see.
-__device__ __forceinline__ bool parts_last(bool last)
-{
-    u32 all;
-    asm volatile("{\n"
-                 ".reg .pred p, q;\n"
-                 "setp.ne.u32 p, %1, 0;\n"
-                 "bar.red.or.pred q, ${barrier}, ${threads}, p;\n"
-                 "selp.u32 %0, 1, 0, q;\n"
-                 "}"
-                 : "=r"(all)
-                 : "r"((u32)last)
-                 : "memory");
-    return all != 0;
-}
+//@ include "blocks/parts_meeting.cuh" threads = threads, barrier = barrier
 //@ for _, role in ipairs(model.role) do
 //@     for _, step in ipairs(role.step) do
 //@         local place = step.op == "global" and step.call == "parts_put" and step.place or ""

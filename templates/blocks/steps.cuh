@@ -831,8 +831,17 @@ for (int chunk = 0; chunk < ${step.count}; ++chunk) {
     const int block = chunk / ${across}, first_pair = chunk % ${across} * ${pairs};
 //@         deeper()
 //@         for j = i, ended(i) do if role.step[j].op == "write" then part(role.step[j], j, step.count) end end
-//@     elseif op == "when" and call == "parts_last" then
-if (parts_are_here) {
+//@     elseif op == "when" and (call == "parts_last" or call == "parts_early") then
+//@         local whether = call == "parts_last" and "parts_are_here" or "!parts_are_here"
+if (${whether}) {
+//@         opened[#opened + 1] = {}
+//@         deeper()
+//@     elseif op == "when" and call == "parts_cut" then
+//@         local range = fragment_uniform("w" .. i .. "_", step.node)
+//@         local statements, others = range.at, range[1]
+bool parts_are_here = true;
+${statements}
+if (${others} > 0) {
 //@         opened[#opened + 1] = {}
 //@         deeper()
 //@     elseif op == "when" then
@@ -1037,6 +1046,20 @@ ${step.place}_keep(${step.place});
 items_take(args, items);
 //@     elseif op == "global" and call == "items_done" then
 items_done(args);
+//@     elseif op == "global" and call == "parts_seen" then
+//@         local at = coordinates(step, "g" .. i .. "_")
+//@         local statements, turn, count = at.at, at[1], at[2]
+${statements}
+const item_parts parts = parts_of(args, ${turn}, ${count});
+parts_are_here = parts_seen(args, parts);
+//@     elseif op == "global" and has(model, "parts") and has(model.parts, "stream") and call == "parts_count" then
+parts_are_here = parts_count(args, parts);
+//@     elseif op == "global" and has(model, "parts") and has(model.parts, "stream")
+//@             and (call == "parts_put" or call == "parts_take") then
+//@         local word = call == "parts_put" and "_put" or "_take"
+${step.place}${word}(args, parts, ${step.place});
+//@     elseif op == "global" and call == "parts_clear" then
+${step.place}_clear(args, parts);
 //@     elseif op == "global" and (call == "parts_put" or call == "parts_take") then
 //@         local at, word = coordinates(step, "g" .. i .. "_"), call == "parts_put" and "_put" or "_take"
 //@         local statements, part = at.at, call == "parts_put" and ", at_" .. model.item[#model.item].axis or ""

@@ -376,9 +376,8 @@ static void cost(const struct sink *s, const struct host_image *image)
     size_t at = (size_t)snprintf(line, sizeof line, "%d threads, %d bytes of shared memory", p->launch.block,
                                  p->launch.shared_bytes);
     for (int i = 0; i < p->ring_count && at < sizeof line; i++)
-        at +=
-            (size_t)snprintf(line + at, sizeof line - at, ", ring %s of %d stage%s", p->ring[i].name, p->ring[i].stages,
-                             p->ring[i].stages == 1 ? "" : "s");
+        at += (size_t)snprintf(line + at, sizeof line - at, ", ring %s of %d stage%s", p->ring[i].name,
+                               p->ring[i].stages, p->ring[i].stages == 1 ? "" : "s");
     if ((cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1) && at < sizeof line)
         at += (size_t)snprintf(line + at, sizeof line - at, ", cluster %d x %d x %d", cluster[0] > 0 ? cluster[0] : 1,
                                cluster[1] > 0 ? cluster[1] : 1, cluster[2] > 0 ? cluster[2] : 1);
@@ -487,6 +486,7 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     sink_boolean(s, "uses_args", uses_args);
     if (p->workspace)
         formula(f, s, "workspace", p, plan_number(p->workspace));
+    sink_boolean(s, "workspace_by_grid", p->workspace && host_reads(p, plan_number(p->workspace), p->symbol_count - 1));
     sink_boolean(s, "uses_sm_count", uses_sm_count);
     sink_boolean(s, "asks", rules(s, p));
     params(f, s, p, index);

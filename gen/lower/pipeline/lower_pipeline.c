@@ -120,8 +120,9 @@ static int choose_mode(struct pipeline *x, bool *in_turn)
             char text[300];
             snprintf(text, sizeof text,
                      "consumers meet behind a loop that blocks share, and those that take items in turn are each at an "
-                     "item of its own; write mode = \"cooperative\", or split = { %.40s = 1 }",
-                     x->program->op[i].name);
+                     "item of its own; write mode = \"cooperative\", or %s%.40s%s",
+                     x->program->op[i].stream ? "stream = false" : "split = { ",
+                     x->program->op[i].stream ? "" : x->program->op[i].name, x->program->op[i].stream ? "" : " = 1 }");
             return pipeline_report(x, set->loc, "pipeline.mode", "PROGRAM-ITEMS", text);
         }
     return 0;
@@ -578,6 +579,8 @@ static int longest_first(struct pipeline *x)
         for (int k = 0; k < x->plan->item_count; k++) {
             const struct plan_item *item = &x->plan->item[k];
             int status = 0;
+            if (item->share)
+                continue;
             bool grows = !pipeline_reads_data(g, o->to) && pipeline_reads_axis(g, o->to, item->axis);
             grows = grows || derive_masks_grow(&x->d, i, item->axis, &status);
             if (!grows && !status)
@@ -603,13 +606,15 @@ int pipeline_items(struct pipeline *x, bool persistent)
         if (a->extent < 0)
             continue;
         struct plan_item *item = &p->item[p->item_count++];
-        *item = (struct plan_item){.axis = i, .tile = a->tile > 0 ? a->tile : 1};
+        *item = (struct plan_item){.axis = i, .tile = a->tile > 0 ? a->tile : 1, .share = a->share};
         item->extent = expr_import(&p->fused, x->program->graph, a->extent);
-        int extent = expr_import(g, x->program->graph, a->extent);
-        total = expr_binary(g, EXPR_MUL, total, expr_ceil_div(g, extent, expr_int(g, item->tile * x->cluster[i])));
         if (family_add_value(p, plan_text(p, "cluster.%s", a->name), x->cluster[i]))
             return 3;
-        two += a->tile > 0 ? 1 : 3;
+        if (a->share && p->item_count > 1 && item[-1].share) /* how many turns: no more places of blocks */
+            continue;
+        int extent = expr_import(g, x->program->graph, a->extent);
+        total = expr_binary(g, EXPR_MUL, total, expr_ceil_div(g, extent, expr_int(g, item->tile * x->cluster[i])));
+        two += a->share ? 0 : a->tile > 0 ? 1 : 3;
         if (item->extent < 0 || total < 0)
             return 3;
     }
@@ -711,7 +716,7 @@ static int decide(struct pipeline *x)
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status |= dot(x, i);
-    status |= pipeline_cluster(x) | pipeline_least_stages(x);
+    status |= pipeline_cluster(x) | pipeline_least_stages(x) | pipeline_check_stream(x);
     status |= status == 3 ? 0 : pipeline_carried(x);
     status = status ? status : pipeline_resident(x, OTHER_REGISTERS, consumer_registers(x->d.consumers));
     status |= status == 3 ? 0 : pipeline_tensors(x);

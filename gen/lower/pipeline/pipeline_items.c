@@ -21,7 +21,9 @@ int pipeline_group(struct pipeline *x, const char *way, bool plain, int *group)
 {
     const struct spec_value *set = pipeline_field(x, "schedule.group");
     const bool curve = strcmp(way, "hilbert") == 0, banded = curve || strcmp(way, "grouped") == 0;
-    const int items = x->plan->item_count;
+    int items = 0;
+    for (int i = 0; i < x->plan->item_count; i++)
+        items += !x->plan->item[i].share;
     if (!banded || items != 2)
         program_field_idle(x->l, FIELD_GROUP);
     if (plain && (items == 1 || (banded && items != 2)))
@@ -76,6 +78,11 @@ int pipeline_check_dynamic(const struct pipeline *x, bool persistent)
             return refuse(x, set,
                           "the blocks of a cluster that share a loop take an item together, and a counter gives each "
                           "its own; write over = \"blocks\" with its parts, or dynamic = false");
+    for (int i = 0; i < x->program->op_count; i++)
+        if (asked && x->program->op[i].kind == PROGRAM_LOOP && x->program->op[i].stream)
+            return refuse(x, set,
+                          "by stream each block has its share of all items' turns, and a counter gives it whole items; "
+                          "write dynamic = false, or take stream out");
     if (asked && x->blocks > 1)
         return refuse(x, set,
                       "blocks of a cluster take neighbouring items together, and a counter gives each its own; "
