@@ -122,10 +122,12 @@ __device__ __forceinline__ void ${place}_clear(const arguments &args, const item
         *(${type}4 *)(at + i * ${stride}) = make_${type}4(0, 0, 0, 0);
 }
 
-//@             -- So many vectors of a part are read before they are added: registers for more there are not.
-//@             local all = heights * vectors
+//@             -- So many vectors of a part are read before they are added: registers for more there are not, two groups
+//@             -- beside all sums and some 40 of addresses.
+//@             local all, held = heights * vectors, 40
+//@             for _, q in ipairs(model.place) do held = held + q.registers end
 //@             local group = 8
-//@             while all % group > 0 do group = group // 2 end
+//@             while group > 1 and (all % group > 0 or held + group * 8 > model.role.consumer.registers) do group = group // 2 end
 //@             local groups = all // group
 // Some vectors of a part, which leave zeros.
 __device__ __forceinline__ void ${place}_read(unsigned char *at, ${type}4 (&part)[${group}])

@@ -13,6 +13,7 @@
 //@ local shared_loop = nil
 //@ for i, step in ipairs(role.step) do if step.op == "loop" and has(step, "share") then shared_loop = i end end
 //@ local own_part = shared_loop and "0" or "consumer"
+//@ local in_parts = has(model, "parts") and has(model.parts, "stream") -- a block has some of an item's turns
 //@ local function own_rows(between) return shared_loop and "" or between .. "(int)consumer * " .. 64 * blocks end
 //@ local height, across_warps = warps and 16 or 64, warps and model.pipeline.warps_n or 1
 //@ -- The stage that a dot reads its operand from: of the read before it.
@@ -79,7 +80,9 @@ const int ${name}_turns = ${turns};
     [[maybe_unused]] int ${name} = ${from};
     int ${name}_turn = 0;
 //@             end
-//@             if not range.fixed then
+//@             if not range.fixed and in_parts and role.name == "consumer" then
+    const int ${call}_turns = __shfl_sync(~0u, ${turns}, 0); // one for the warp, as the compiler now knows
+//@             elseif not range.fixed then
     const int ${call}_turns = ${turns};
 //@             end
 //@         end
@@ -1052,10 +1055,9 @@ items_done(args);
 ${statements}
 const item_parts parts = parts_of(args, ${turn}, ${count});
 parts_are_here = parts_seen(args, parts);
-//@     elseif op == "global" and has(model, "parts") and has(model.parts, "stream") and call == "parts_count" then
+//@     elseif op == "global" and in_parts and call == "parts_count" then
 parts_are_here = parts_count(args, parts);
-//@     elseif op == "global" and has(model, "parts") and has(model.parts, "stream")
-//@             and (call == "parts_put" or call == "parts_take") then
+//@     elseif op == "global" and in_parts and (call == "parts_put" or call == "parts_take") then
 //@         local word = call == "parts_put" and "_put" or "_take"
 ${step.place}${word}(args, parts, ${step.place});
 //@     elseif op == "global" and call == "parts_clear" then
@@ -1075,6 +1077,9 @@ ${statements}
 bool parts_are_here = parts_count(args, (int)(${tile}));
 //@     elseif op == "barrier" and call == "parts_meet" then
 parts_meet();
+//@     elseif op == "barrier" and call == "parts_last" and in_parts then
+//@         -- A branch that all of a warp take: behind another one the compiler has what the main loop counts in each lane.
+parts_are_here = __any_sync(~0u, parts_last(parts_are_here));
 //@     elseif op == "barrier" and call == "parts_last" then
 parts_are_here = parts_last(parts_are_here);
 //@     elseif op == "global" and has(step, "place") then
