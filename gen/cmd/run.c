@@ -209,14 +209,22 @@ static void open_one(void *context, int64_t i)
     t->status = launcher_open(&t->launcher, &t->run->compile, t->unit, t->count, &t->error);
 }
 
+/* Blocks have shares of items: between two others one has nothing but a part. */
+static int clusters_wanted(const struct compile_unit *unit)
+{
+    const struct plan *p = &unit->plan;
+    return p->item_count > 0 && p->item[p->item_count - 1].share ? 3 : 1;
+}
+
 /* How many multiprocessors the emulated GPU has where nobody asks: on few of them small sizes give a persistent block
- * several tiles, so that its rings wrap. As many as the largest cluster of a loaded kernel wants. */
+ * several tiles, so that its rings wrap. As many as the largest cluster of a loaded kernel wants, or three of them. */
 static int few_sms(const struct compile *c, const struct together *all, int count)
 {
     int most = 2;
     for (int i = 0; i < count; i++)
         for (int v = 0; v < all[i].count; v++) {
-            int blocks = blocks_of_cluster(&c->unit[all[i].unit[v]]);
+            const struct compile_unit *unit = &c->unit[all[i].unit[v]];
+            int blocks = clusters_wanted(unit) * blocks_of_cluster(unit);
             most = blocks > most ? blocks : most;
         }
     return most;
