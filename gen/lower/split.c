@@ -218,8 +218,11 @@ static int check_turn(struct split *s)
         if (!fine)
             return refuse(s,
                           "the loop has a %s that does more than multiply tiles as they are loaded, up to the tensors' "
-                          "ends, and a turn beyond its range may add something; write %s, or dots of loads",
-                          program_kinds[o->kind].name, none(s));
+                          "ends, and %s; write %s, or dots of loads",
+                          program_kinds[o->kind].name,
+                          s->stream ? "blocks have shares of plain products alone"
+                                    : "a turn beyond its range may add something",
+                          none(s));
     }
     int fit = s->said->blocks ? 1 : s->parts;
     while (fit > 1 && s->columns % (COLUMNS_UNIT * fit))
