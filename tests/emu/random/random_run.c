@@ -551,9 +551,12 @@ static int open_device(struct work *w, struct compile *c, struct launcher *launc
                                   .events = ring_fills_events()};
     int status = mode == GPU ? tw_device_open_cuda(&c->rt, 0, device, error)
                              : tw_device_open_emu(&c->rt, &options, device, error);
-    for (int v = 0; v < variants && status == TW_OK && mode != GPU; v++)
-        if (blocks_of(&launcher_unit(launcher, v)->plan) > (*device)->sm_count)
-            emu_device_set_sms(*device, blocks_of(&launcher_unit(launcher, v)->plan));
+    for (int v = 0; v < variants && status == TW_OK && mode != GPU; v++) {
+        const struct plan *p = &launcher_unit(launcher, v)->plan;
+        const bool shares = p->item_count > 0 && p->item[p->item_count - 1].share; /* of at least three */
+        if ((shares ? 3 : 1) * blocks_of(p) > (*device)->sm_count)
+            emu_device_set_sms(*device, (shares ? 3 : 1) * blocks_of(p));
+    }
     if (status == TW_OK && w->o->device)
         fprintf(w->out, "device %s\n", (*device)->name);
     return status;
