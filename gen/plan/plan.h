@@ -222,7 +222,7 @@ struct plan {
     int value_count;
     struct plan_launch launch;
     int64_t workspace_bytes; /* of device memory, zero before and behind each launch; one at a time uses it */
-    int workspace;           /* plan_some(node of graph): so many more, where sizes decide; 0: none */
+    int workspace;           /* plan_some(node of graph): so many more, where sizes or the grid decide; 0: none */
 
     struct expr_graph fused; /* of the steps' arithmetic; its tensor numbers are plan.tensor's */
     int *divisor; /* nodes of graph, over sizes alone, by which functions divide: a launch refuses sizes that make one 0
