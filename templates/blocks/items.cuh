@@ -4,11 +4,11 @@
 //@ -- band as in the grouped order; "longest": along one axis from the far end on, where items are longest, in bands of
 //@ -- as many others as share what the L2 holds.
 //@ --
-//@ -- shares: where blocks have some of an item's turns, how many an item has (at least one), and as many as there are.
-//@ -- The turns of the first items, as many as there are in the wave that is not full and in one more, stand in one line,
-//@ -- of which each block (or cluster) has a contiguous share: all waves are full then. With a wave more than the one that
-//@ -- is not full a share is no shorter than an item, which so is cut once at most; the items behind are taken whole, and
-//@ -- last, while what is left of the others is added up.
+//@ -- shares: where blocks have some of an item's turns, how many an item has (at least one), and as many as there
+//@ -- are. The turns of the first items, as many as there are in the wave that is not full and in one more, stand in
+//@ -- one line, of which each block (or cluster) has a contiguous share: all waves are full then. With a wave more
+//@ -- than the one that is not full a share is no shorter than an item, which so is cut once at most; the items
+//@ -- behind are taken whole, and last, while what is left of the others is added up.
 //@ param model table
 //@ param schedule table
 //@ param cluster table

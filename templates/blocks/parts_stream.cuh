@@ -1,7 +1,7 @@
-//@ -- Sums of items whose turns stand in one line that blocks share (blocks/items.cuh): of an item that is cut each block
-//@ -- has a part. Who comes last adds up the parts of all, in the order of the blocks, so that results do not depend on
-//@ -- who that is, and leaves zeros. Who finds all others there does not write its own part, which it has in registers.
-//@ -- Each thread reads what those of its number wrote, so that it does not matter which elements they hold.
+//@ -- Sums of items whose turns stand in one line that blocks share (blocks/items.cuh): of an item that is cut each
+//@ -- block has a part. Who comes last adds up the parts of all, in the order of the blocks, so that results do not
+//@ -- depend on who that is, and leaves zeros. Who finds all others there does not write its own part, which it has in
+//@ -- registers. Each thread reads what those of its number wrote, so that it does not matter which elements they hold.
 //@ -- threads: those that hold sums, from number `first` of the block on. barrier: hardware's, of them all.
 //@ param model table
 //@ param threads int
@@ -122,12 +122,12 @@ __device__ __forceinline__ void ${place}_clear(const arguments &args, const item
         *(${type}4 *)(at + i * ${stride}) = make_${type}4(0, 0, 0, 0);
 }
 
-//@             -- So many vectors of a part are read before they are added: registers for more there are not, two groups
-//@             -- beside all sums and some 40 of addresses.
+//@             -- So many vectors of a part are read before they are added: registers for more there are not, two
+//@             -- groups beside all sums and some 40 of addresses.
 //@             local all, held = heights * vectors, 40
 //@             for _, q in ipairs(model.place) do held = held + q.registers end
-//@             local group = 8
-//@             while group > 1 and (all % group > 0 or held + group * 8 > model.role.consumer.registers) do group = group // 2 end
+//@             local group, most = 8, model.role.consumer.registers
+//@             while group > 1 and (all % group > 0 or held + group * 8 > most) do group = group // 2 end
 //@             local groups = all // group
 // Some vectors of a part, which leave zeros.
 __device__ __forceinline__ void ${place}_read(unsigned char *at, ${type}4 (&part)[${group}])

@@ -1078,7 +1078,7 @@ bool parts_are_here = parts_count(args, (int)(${tile}));
 //@     elseif op == "barrier" and call == "parts_meet" then
 parts_meet();
 //@     elseif op == "barrier" and call == "parts_last" and in_parts then
-//@         -- A branch that all of a warp take: behind another one the compiler has what the main loop counts in each lane.
+//@         -- A branch that all of a warp take: behind another one the compiler has what main loops count in each lane.
 parts_are_here = __any_sync(~0u, parts_last(parts_are_here));
 //@     elseif op == "barrier" and call == "parts_last" then
 parts_are_here = parts_last(parts_are_here);

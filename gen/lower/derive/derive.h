@@ -110,8 +110,7 @@ struct derive {
     bool lane;             /* one lane of a warp waits for a stage, and the others for it */
     int turns;             /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
     int parts, part_meeting, part_tile; /* plan_some(ring); or of plan.barrier and plan_some(node): derive_parts.c */
-    int part_count, part_turns; /* plan_some(node), of a stream: part_tile is the part's first turn, these how many it
-                                   has, and how many an item has; 0: it is none */
+    int part_count, part_turns;         /* plan_some(node), of a stream: turns of the part, whose first is part_tile */
 
     /* while it walks */
     struct plan_role *producer, *consumer; /* producer: NULL where the consumers fill */
