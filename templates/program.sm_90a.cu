@@ -48,11 +48,7 @@ ${banner}
 
 //@ include "blocks/math.cuh" fused = plan.fused
 //@ include "blocks/elements.cuh" model = plan, read = read
-//@ if has(plan, "parts") and has(plan.parts, "stream") then
-//@ include "blocks/parts_stream.cuh" model = plan, threads = launch.block - 128, first = 128,
-//@     barrier = plan.barrier.parts_barrier.id
-
-//@ elseif has(plan, "parts") and has(plan.parts, "record") then
+//@ if has(plan, "parts") and has(plan.parts, "record") then
 //@ include "blocks/parts_last.cuh" model = plan, threads = launch.block - 128, first = 128,
 //@     barrier = plan.barrier.parts_barrier.id
 
