@@ -457,7 +457,7 @@ static int open_stream(struct split *s, struct spec_kernel *own)
     loop->to = expr_binary(g, EXPR_ADD, loop->from, expr_binary(g, EXPR_MUL, many, loop->step));
     int status = add_axis(s, own, plan_text(s->l->plan, "%s_from", name), first);
     status = status ? status : add_axis(s, own, plan_text(s->l->plan, "%s_count", name), count);
-    return status ? status : loop->to < 0 ? 3 : 0;
+    return status ? status : turns < 0 || first.extent < 0 || loop->from < 0 || loop->to < 0 ? 3 : 0;
 }
 
 static int stream(const struct program_lowering *l, struct spec_kernel *own, struct expr_graph *graph,

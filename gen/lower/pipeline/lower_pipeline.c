@@ -608,14 +608,14 @@ int pipeline_items(struct pipeline *x, bool persistent)
         struct plan_item *item = &p->item[p->item_count++];
         *item = (struct plan_item){.axis = i, .tile = a->tile > 0 ? a->tile : 1, .share = a->share};
         item->extent = expr_import(&p->fused, x->program->graph, a->extent);
-        if (family_add_value(p, plan_text(p, "cluster.%s", a->name), x->cluster[i]))
+        if (item->extent < 0 || family_add_value(p, plan_text(p, "cluster.%s", a->name), x->cluster[i]))
             return 3;
         if (a->share && p->item_count > 1 && item[-1].share) /* how many turns: no more places of blocks */
             continue;
         int extent = expr_import(g, x->program->graph, a->extent);
         total = expr_binary(g, EXPR_MUL, total, expr_ceil_div(g, extent, expr_int(g, item->tile * x->cluster[i])));
         two += a->share ? 0 : a->tile > 0 ? 1 : 3;
-        if (item->extent < 0 || total < 0)
+        if (total < 0)
             return 3;
     }
     const struct spec_value *order = pipeline_field(x, "schedule.order");

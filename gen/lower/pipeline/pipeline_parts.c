@@ -123,7 +123,7 @@ static int stream_memory(struct pipeline *x, const struct program_op *loop, int 
     status = status ? status : family_add_value(p, "parts.bytes", bytes);
     status = status ? status : family_add_value(p, "parts.record", record);
     status = status ? status : family_reason(p, "schedule.stream", "true", "the spec says so");
-    return status || (p->workspace > 0 && x->d.part_tile && x->d.part_count) ? status : 3;
+    return status || (p->workspace > 0 && x->d.part_tile && x->d.part_count && x->d.part_turns) ? status : 3;
 }
 
 int pipeline_check_stream(const struct pipeline *x)
