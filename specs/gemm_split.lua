@@ -95,6 +95,29 @@ kernel "gemm_split_blocks_int8" {
   D = tensor { M, N, dtype = "int32" },
 }
 
+-- As a stream: the turns of all items are one line, of which each block has as many as the others. Which items are cut,
+-- and by how many blocks, follows from the grid; sums of those that are come together in the workspace.
+local stream = kernel "gemm_stream" {
+  like = bf16, split = { k = 1 }, cluster = { m = 1 }, schedule = { stream = true },
+  run = {
+    { M = 72, N = 264, K = 712 }, { M = 41, N = 41, K = 1160 }, { M = 64, N = 40, K = 0 }, { M = 264, N = 136, K = 40 },
+    { M = 264, N = 136, K = 520 },
+  },
+}
+
+kernel "gemm_stream_cluster" {
+  like = stream, tile = { m = 128, n = 128, k = 64 }, cluster = { m = 2 },
+  run = { { M = 72, N = 264, K = 712 }, { M = 520, N = 136, K = 392 }, { M = 64, N = 40, K = 0 } },
+}
+
+kernel "gemm_stream_epilogue" {
+  like = stream,
+  bias = tensor { N, axes = "n", dtype = "bf16" },
+  R    = tensor { M, N, dtype = "bf16" },
+  E    = tensor { M, N, dtype = "fp32", out = true },
+  epilogue = function(acc, t) return { D = gelu(acc + t.bias) + t.R, E = acc } end,
+}
+
 -- A gated pair and the sums of its rows' squares: two sums of one loop, and a reduction of whole rows behind it.
 kernel "gemm_split_gated" {
   axes = "m n k", grid = { m = M, n = N }, tile = { m = 64, n = 64, k = 64 }, pipeline = { stages = 3 },

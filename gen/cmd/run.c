@@ -176,12 +176,6 @@ struct together {
     struct tw_error error;
 };
 
-static int blocks_of_cluster(const struct compile_unit *unit)
-{
-    const int *cluster = unit->plan.launch.cluster;
-    return (cluster[0] ? cluster[0] : 1) * (cluster[1] ? cluster[1] : 1) * (cluster[2] ? cluster[2] : 1);
-}
-
 /* Sorts out what this device runs, and the GPU before it could not. Returns the number of launchers, or minus the exit
  * status. */
 static int gather(struct run *run, struct together *all)
@@ -197,9 +191,9 @@ static int gather(struct run *run, struct together *all)
             run->left_out++;
             continue;
         }
-        if (run->options.sms && blocks_of_cluster(unit) > run->device->sm_count)
+        if (run->options.sms && plan_cluster(&unit->plan) > run->device->sm_count)
             return -options_fault("run", "--sms %d: a cluster of %s has %d blocks, and wants as many multiprocessors",
-                                  run->device->sm_count, unit->plan.entry, blocks_of_cluster(unit));
+                                  run->device->sm_count, unit->plan.entry, plan_cluster(&unit->plan));
         if (!before || before->kernel != unit->kernel || before->arch != unit->arch ||
             all[count - 1].count == COMPILE_LIBRARY_UNITS)
             all[count++].run = run;
@@ -216,13 +210,13 @@ static void open_one(void *context, int64_t i)
 }
 
 /* How many multiprocessors the emulated GPU has where nobody asks: on few of them small sizes give a persistent block
- * several tiles, so that its rings wrap. As many as the largest cluster of a loaded kernel wants. */
+ * several tiles, so that its rings wrap. As many as the largest cluster of a loaded kernel wants, or three of them. */
 static int few_sms(const struct compile *c, const struct together *all, int count)
 {
     int most = 2;
     for (int i = 0; i < count; i++)
         for (int v = 0; v < all[i].count; v++) {
-            int blocks = blocks_of_cluster(&c->unit[all[i].unit[v]]);
+            int blocks = plan_blocks(&c->unit[all[i].unit[v]].plan);
             most = blocks > most ? blocks : most;
         }
     return most;

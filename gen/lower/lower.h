@@ -60,9 +60,9 @@ void program_field_idle(const struct program_lowering *, enum spec_field field);
 const struct spec_via *program_via(const struct spec_kernel *, const struct program_op *);
 void program_comes(const struct program_lowering *, const struct program_op *, const char *word);
 
-/* The kernel's program as one of the blocks has it that share a loop's turns, where the kernel asks for that and the
- * architecture has clusters: in the Plan's memory, over `graph`, which is empty before and the caller's to free. The
- * kernel gets an axis more. 0, 1, 3. */
+/* The kernel's program as one of the blocks has it that share a loop's turns, where the kernel asks for that, by split
+ * or as a stream, and the architecture has clusters: in the Plan's memory, over `graph`, which is empty before and the
+ * caller's to free. The kernel gets an axis more, or two. 0, 1, 3. */
 int program_split(const struct program_lowering *, struct spec_kernel *own, struct expr_graph *graph);
 
 /* True where the program holds an operation of that kind. */

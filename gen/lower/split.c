@@ -11,6 +11,11 @@
  *
  * Over blocks of no cluster the parts are items that stand side by side, and nothing behind the loop changes: whichever
  * block comes last adds up the parts of all, and does what stands there.
+ *
+ * As a stream (schedule.stream) the turns of many items are one line, of which each block has its share: of one item
+ * the last turns, some items whole, of another the first turns. So an item says which of its turns are meant, along two
+ * axes that no items run along: the number of the first, and how many. Which they are, one function finds for all roles
+ * (templates/blocks/items.cuh). Behind the loop things are as over blocks, where a block has not all of the turns.
  */
 #include "lower/lower.h"
 
@@ -24,7 +29,8 @@ enum { COLUMNS_UNIT = 8 }; /* of an accumulator: what a thread's neighbours hold
 
 struct split {
     const struct program_lowering *l;
-    const struct spec_split *said;
+    const struct spec_split *said; /* of a stream made up, of one part over blocks */
+    bool stream;
     struct program *p;
     const struct program_op *was; /* operations as they were */
     struct expr_graph *g;
@@ -44,8 +50,15 @@ static int __attribute__((format(printf, 2, 3))) refuse(const struct split *s, c
     vsnprintf(text, sizeof text, format, list);
     va_end(list);
     snprintf(field, sizeof field, "split.%.100s", s->said->name);
-    diag_report(s->l->diags, DIAG_ERROR, s->said->loc, s->l->kernel->name, field, "PROGRAM-SPLIT", "%s", text);
+    diag_report(s->l->diags, DIAG_ERROR, s->said->loc, s->l->kernel->name, s->stream ? "schedule.stream" : field,
+                s->stream ? "PROGRAM-STREAM" : "PROGRAM-SPLIT", "%s", text);
     return 1;
+}
+
+/* What the field says of a loop that nobody shares. */
+static const char *none(const struct split *s)
+{
+    return s->stream ? "false" : "1";
 }
 
 /* ---- nodes ------------------------------------------------------------------------------------------------------- */
@@ -178,14 +191,16 @@ static int check_turn(struct split *s)
 {
     const struct program_op *loop = &s->was[s->loop];
     if (loop->depth > 0 || loop->list >= 0)
-        return refuse(s, "the loop stands in another, or turns over a list; write 1, or split an outermost one over a "
-                         "range");
+        return refuse(s,
+                      "the loop stands in another, or turns over a list; write %s, or split an outermost one over a "
+                      "range",
+                      none(s));
     for (int i = 0; i < loop->carried; i++)
         if (!is_sum(s, i))
             return refuse(s,
                           "value %d that the loop carries is no sum of products from zero on, and what its parts come "
-                          "to is not known to add up; write 1, or dot(a, b, sum) on zeros()",
-                          i + 1);
+                          "to is not known to add up; write %s, or dot(a, b, sum) on zeros()",
+                          i + 1, none(s));
     for (int i = s->loop + 1; i < loop->end; i++) {
         const struct program_op *o = &s->was[i];
         bool fine = o->kind == PROGRAM_LOAD || o->kind == PROGRAM_TRANSPOSE || o->kind == PROGRAM_PARAM;
@@ -193,9 +208,9 @@ static int check_turn(struct split *s)
             fine = is_loaded(s, &o->arg[0]) && is_loaded(s, &o->arg[1]);
             if (s->columns && o->tile.columns != s->columns)
                 return refuse(s,
-                              "dots of the loop have %d and %d columns, which blocks share alike; write 1, or tiles of "
-                              "one width",
-                              s->columns, o->tile.columns);
+                              "dots of the loop have %d and %d columns, which blocks share alike; write %s, or tiles "
+                              "of one width",
+                              s->columns, o->tile.columns, none(s));
             s->columns = o->tile.columns;
         }
         for (int d = 0; o->kind == PROGRAM_LOAD && d < s->l->kernel->tensor[o->tensor].rank; d++)
@@ -203,8 +218,11 @@ static int check_turn(struct split *s)
         if (!fine)
             return refuse(s,
                           "the loop has a %s that does more than multiply tiles as they are loaded, up to the tensors' "
-                          "ends, and a turn beyond its range may add something; write 1, or dots of loads",
-                          program_kinds[o->kind].name);
+                          "ends, and %s; write %s, or dots of loads",
+                          program_kinds[o->kind].name,
+                          s->stream ? "blocks have shares of plain products alone"
+                                    : "a turn beyond its range may add something",
+                          none(s));
     }
     int fit = s->said->blocks ? 1 : s->parts;
     while (fit > 1 && s->columns % (COLUMNS_UNIT * fit))
@@ -262,13 +280,13 @@ static int check_last(struct split *s)
             continue;
         if (store && i < s->loop)
             return refuse(s,
-                          "what %s receives is stored before the loop, by all of its blocks; write 1, or store it "
+                          "what %s receives is stored before the loop, by all of its blocks; write %s, or store it "
                           "behind the loop",
-                          s->l->kernel->tensor[o->tensor].name);
+                          s->l->kernel->tensor[o->tensor].name, none(s));
         if (!store && o->kind != PROGRAM_RESULT && o->kind != PROGRAM_TRANSPOSE && o->kind != PROGRAM_LOAD &&
             o->kind != PROGRAM_REDUCE)
-            return refuse(s, "there is a %s beside the loop, for which every block would load; write 1",
-                          program_kinds[o->kind].name);
+            return refuse(s, "there is a %s beside the loop, for which every block would load; write %s",
+                          program_kinds[o->kind].name, none(s));
     }
     return 0;
 }
@@ -337,22 +355,17 @@ static int write_again(struct split *s)
     return status;
 }
 
-/* The axis of the parts, and the room that all of it takes. 0, 1, 3. */
-static int open(struct split *s, struct spec_kernel *own, const struct spec_split *said)
+/* A copy of the program, with `more` axes to come, and the room that all of it takes. 0, 1, 3. */
+static int open(struct split *s, const struct program *was, int more)
 {
     struct plan *plan = s->l->plan;
-    const struct program *was = own->program;
-    int64_t step = 0;
-    if (was->axis_count == SPEC_MAX_AXES)
-        return refuse(s, "its parts are an axis more than the %d that there may be; write 1", SPEC_MAX_AXES);
+    if (was->axis_count + more > SPEC_MAX_AXES)
+        return refuse(s, "its parts are %s more than the %d that there may be; write %s",
+                      more == 1 ? "an axis" : "two axes", SPEC_MAX_AXES, none(s));
     s->p = plan_alloc(plan, sizeof *s->p);
     struct program_op *op = plan_alloc(plan, sizeof *op * (size_t)(was->op_count + 1));
     s->frame = plan_alloc(plan, sizeof *s->frame * (size_t)(was->op_count + 1));
-    const char *name = plan_text(plan, "%s_part", was->op[s->loop].name);
-    for (int i = 0; i < was->axis_count && name; i++)
-        if (strcmp(was->axis[i].name, name) == 0)
-            name = plan_text(plan, "%s_%d", name, s->parts);
-    bool fine = s->p && op && s->frame && name && expr_copy(s->g, was->graph);
+    bool fine = s->p && op && s->frame && expr_copy(s->g, was->graph);
     s->nodes = s->g->count;
     for (int f = 0; f < FRAMES && fine; f++)
         fine = (s->memo[f] = plan_alloc(plan, sizeof **s->memo * (size_t)(s->nodes + 1))) != NULL;
@@ -362,20 +375,109 @@ static int open(struct split *s, struct spec_kernel *own, const struct spec_spli
     *s->p = *was;
     s->p->op = op;
     s->p->graph = s->g;
-    const int axis = s->p->axis_count++;
-    s->p->axis[axis] = (struct program_axis){.name = name,
-                                             .extent = expr_int(s->g, s->parts),
-                                             .cluster = said->blocks ? 0 : s->parts,
-                                             .tile_loc = said->loc,
-                                             .cluster_loc = said->loc};
-    op[s->loop].parts = s->parts;
-    op[s->loop].part_axis = axis;
-    op[s->loop].by_last = said->blocks;
+    return 0;
+}
+
+/* An axis more of the name; 3 out of memory. */
+static int add_axis(struct split *s, struct spec_kernel *own, const char *name, struct program_axis axis)
+{
+    for (int i = 0; i < s->p->axis_count && name; i++)
+        if (strcmp(s->p->axis[i].name, name) == 0)
+            name = plan_text(s->l->plan, "%s_%d", name, s->parts);
+    if (!name)
+        return 3;
+    axis.name = name;
+    s->p->axis[s->p->axis_count++] = axis;
     own->axis[own->axis_count++] = name;
-    expr_is_int(s->g, was->op[s->loop].step, &step);
+    return 0;
+}
+
+/* The axis of the parts. 0 or 3. */
+static int open_parts(struct split *s, struct spec_kernel *own)
+{
+    struct program_op *loop = &s->p->op[s->loop];
+    int64_t step = 0;
+    const int axis = s->p->axis_count;
+    const struct program_axis parts = {.extent = expr_int(s->g, s->parts),
+                                       .cluster = s->said->blocks ? 0 : s->parts,
+                                       .tile_loc = s->said->loc,
+                                       .cluster_loc = s->said->loc};
+    loop->parts = s->parts;
+    loop->part_axis = axis;
+    loop->by_last = s->said->blocks;
+    expr_is_int(s->g, loop->step, &step);
     const int part = expr_leaf(s->g, EXPR_AT, EXPR_INT, axis);
     s->by = expr_binary(s->g, EXPR_MUL, part, expr_int(s->g, step));
-    return 0;
+    return add_axis(s, own, plan_text(s->l->plan, "%s_part", loop->name), parts);
+}
+
+/* ---- as a stream ------------------------------------------------------------------------------------------------- */
+
+/* The loop of products: the first of the outermost ones; -1: products stand in none. */
+static int loop_of_dots(const struct program *p)
+{
+    for (int i = 0; i < p->op_count; i++)
+        for (int o = i; p->op[i].kind == PROGRAM_LOOP && p->op[i].depth == 0 && o < p->op[i].end; o++)
+            if (p->op[o].kind == PROGRAM_DOT)
+                return i;
+    return -1;
+}
+
+/* The node is the same for every item. */
+static bool is_uniform(const struct expr_graph *g, int node)
+{
+    const struct expr_node *n = &g->node[node];
+    bool uniform = n->op != EXPR_AT && n->op != EXPR_LOOP && n->op != EXPR_TENSOR && n->op != EXPR_TILE;
+    for (int i = 0; i < 3 && uniform; i++)
+        uniform = n->arg[i] < 0 || is_uniform(g, n->arg[i]);
+    return uniform;
+}
+
+/* The axes that say which turns, and the loop over these. 0, 1, 3. */
+static int open_stream(struct split *s, struct spec_kernel *own)
+{
+    struct program_op *loop = &s->p->op[s->loop];
+    struct expr_graph *g = s->g;
+    if (!is_uniform(g, loop->from) || !is_uniform(g, loop->to))
+        return refuse(s,
+                      "items make different numbers of turns of the loop, and blocks share one line of turns in which "
+                      "all items are as long; write false, or a range that only sizes decide");
+    const char *name = loop->name ? loop->name : "loop";
+    const int span = expr_binary(g, EXPR_MAX, expr_binary(g, EXPR_SUB, loop->to, loop->from), expr_int(g, 0));
+    const int turns = expr_ceil_div(g, span, loop->step), axis = s->p->axis_count;
+    const struct program_axis count = {
+        .extent = turns, .share = true, .tile_loc = s->said->loc, .cluster_loc = s->said->loc};
+    struct program_axis first = count;
+    first.extent = expr_binary(g, EXPR_MAX, turns, expr_int(g, 1));
+    loop->parts = 1;
+    loop->part_axis = axis;
+    loop->by_last = loop->stream = true;
+    const int at = expr_leaf(g, EXPR_AT, EXPR_INT, axis), many = expr_leaf(g, EXPR_AT, EXPR_INT, axis + 1);
+    loop->from = expr_binary(g, EXPR_ADD, loop->from, expr_binary(g, EXPR_MUL, at, loop->step));
+    loop->to = expr_binary(g, EXPR_ADD, loop->from, expr_binary(g, EXPR_MUL, many, loop->step));
+    int status = add_axis(s, own, plan_text(s->l->plan, "%s_from", name), first);
+    status = status ? status : add_axis(s, own, plan_text(s->l->plan, "%s_count", name), count);
+    return status ? status : turns < 0 || first.extent < 0 || loop->from < 0 || loop->to < 0 ? 3 : 0;
+}
+
+static int stream(const struct program_lowering *l, struct spec_kernel *own, struct expr_graph *graph,
+                  const struct spec_split *split, struct diag_loc loc)
+{
+    const struct program *p = own->program;
+    const struct spec_split said = {.name = "", .parts = 1, .blocks = true, .loc = loc};
+    struct split s = {
+        .l = l, .said = &said, .stream = true, .was = p->op, .g = graph, .loop = loop_of_dots(p), .parts = 2};
+    if (split)
+        return refuse(&s, "loop '%s' is split already, as the kernel's split says; write false, or take split out",
+                      split->name);
+    if (s.loop < 0)
+        return refuse(&s, "products stand in no loop, and items have no turns to share; write false");
+    int status = open(&s, p, 2);
+    status = status ? status : check_turn(&s);
+    status = status ? status : check_last(&s);
+    status = status ? status : open_stream(&s, own);
+    own->program = s.p;
+    return status;
 }
 
 int program_split(const struct program_lowering *l, struct spec_kernel *own, struct expr_graph *graph)
@@ -395,10 +497,14 @@ int program_split(const struct program_lowering *l, struct spec_kernel *own, str
             if (p->op[o].kind == PROGRAM_LOOP && p->op[o].name && strcmp(p->op[o].name, said->name) == 0)
                 loop = o;
     }
+    const struct spec_value *streams = l->arch->wgmma ? program_field(l, FIELD_STREAM) : NULL;
+    if (streams && streams->set && streams->integer)
+        return stream(l, own, graph, said, streams->loc);
     if (loop < 0)
         return 0;
     struct split s = {.l = l, .said = said, .was = p->op, .g = graph, .loop = loop, .parts = said->parts};
-    int status = open(&s, own, said);
+    int status = open(&s, p, 1);
+    status = status ? status : open_parts(&s, own);
     status = status ? status : check_turn(&s);
     if (status)
         return status;

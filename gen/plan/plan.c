@@ -90,3 +90,16 @@ const struct plan_shared *plan_region(const struct plan *p, const struct plan_ri
             return &p->shared[i];
     return NULL;
 }
+
+int plan_cluster(const struct plan *p)
+{
+    int blocks = 1;
+    for (int i = 0; i < 3; i++)
+        blocks *= p->launch.cluster[i] ? p->launch.cluster[i] : 1;
+    return blocks;
+}
+
+int plan_blocks(const struct plan *p)
+{
+    return plan_cluster(p) * (p->item_count > 0 && p->item[p->item_count - 1].share ? 3 : 1);
+}

@@ -145,7 +145,7 @@ struct plan_mma {
     int blocks_m, blocks_n; /* instruction tiles of one executor (warpgroup or warp) along m and n */
     int k_steps;            /* instructions along k in one stage */
     struct {
-        int tensor;                      /* -1: in registers */
+        int tensor; /* -1: in registers */
         enum tw_dtype dtype;
         bool mn_major;                   /* transposed operand */
         int leading_bytes, stride_bytes; /* descriptor offsets; see blocks/wgmma_dot.cuh */
@@ -222,7 +222,7 @@ struct plan {
     int value_count;
     struct plan_launch launch;
     int64_t workspace_bytes; /* of device memory, zero before and behind each launch; one at a time uses it */
-    int workspace;           /* plan_some(node of graph): so many more, where sizes decide; 0: none */
+    int workspace;           /* plan_some(node of graph): so many more, where sizes or the grid decide; 0: none */
 
     struct expr_graph fused; /* of the steps' arithmetic; its tensor numbers are plan.tensor's */
     int *divisor; /* nodes of graph, over sizes alone, by which functions divide: a launch refuses sizes that make one 0
@@ -257,6 +257,9 @@ int plan_add_place(struct plan *p, struct plan_place place);
 /* The region of shared memory that holds a ring's stages: of that tensor, or for a THREADS ring (tensor -1) of all.
  * NULL where there is none. */
 const struct plan_shared *plan_region(const struct plan *p, const struct plan_ring *ring, int tensor);
+/* Blocks of a cluster; and where blocks have shares of items those of three: between two others one has but a part. */
+int plan_cluster(const struct plan *p);
+int plan_blocks(const struct plan *p);
 void plan_free(struct plan *p); /* the graphs too; *p is then zero */
 
 /* Every check named in the design's section 3 but the protocol's: tensor-map rules, shared memory, registers, features

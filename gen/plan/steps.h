@@ -41,51 +41,51 @@ enum { PLAN_NEXT = -1 };
 
 struct plan_step {
     enum plan_op op;
-    int ring;          /* -1 where the step has none */
-    int tensor;        /* FILL, READ, WRITE, STORE, GLOBAL: the tensor; else -1 */
-    int count;         /* see plan_ops.def */
-    int phase;         /* WAIT_FULL, WAIT_EMPTY: parity that is waited for at i / stages == 0 */
-    int arrivals;      /* RELEASE, ARRIVE: of one instance on each barrier, 4 where every warp arrives; 0 is 1 */
-    const char *call;  /* block function whose call this is in the emitted text; LOOP, WHEN: the class's name */
-    int place, place2; /* plan_some(index into plan.place); place2: register operand of MMA; registers that a
-                          SCRATCH_WRITE takes from or a SCRATCH_READ gives to */
-    int node;          /* plan_some(node of plan.fused): what the step computes or stores */
+    int ring;              /* -1 where the step has none */
+    int tensor;            /* FILL, READ, WRITE, STORE, GLOBAL: the tensor; else -1 */
+    int count;             /* see plan_ops.def */
+    int phase;             /* WAIT_FULL, WAIT_EMPTY: parity that is waited for at i / stages == 0 */
+    int arrivals;          /* RELEASE, ARRIVE: of one instance on each barrier, 4 where every warp arrives; 0 is 1 */
+    const char *call;      /* block function whose call this is in the emitted text; LOOP, WHEN: the class's name */
+    int place, place2;     /* plan_some(index into plan.place); place2: register operand of MMA; registers that a
+                              SCRATCH_WRITE takes from or a SCRATCH_READ gives to */
+    int node;              /* plan_some(node of plan.fused): what the step computes or stores */
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
-    int back;          /* READ: stages before the one that was taken last */
-    int ahead;         /* FILL of a cp_async ring: turns of `loop` between it and the one that takes the stage. GLOBAL
-                          that loads for a store: chunks of the store between it and the one that takes it; for rows: 1,
-                          what `loop` takes first in the item that comes next */
-    int least;         /* LOOP, WHEN: what the class's number is at least; all steps that name it say the same.
-                          MMA: enum plan_start */
-    int less;          /* LOOP: trips that are peeled off */
-    int most;          /* LOOP: more trips than these are never left for it; 0: not known */
-    int share;         /* LOOP: instances that take its turns in turn; 0: each instance takes all */
-    int only;          /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes it, or PLAN_NEXT; 0: all */
+    int back;              /* READ: stages before the one that was taken last */
+    int ahead; /* FILL of a cp_async ring: turns of `loop` between it and the one that takes the stage. GLOBAL
+                  that loads for a store: chunks of the store between it and the one that takes it; for rows: 1,
+                  what `loop` takes first in the item that comes next */
+    int least; /* LOOP, WHEN: what the class's number is at least; all steps that name it say the same.
+                  MMA: enum plan_start */
+    int less;  /* LOOP: trips that are peeled off */
+    int most;  /* LOOP: more trips than these are never left for it; 0: not known */
+    int share; /* LOOP: instances that take its turns in turn; 0: each instance takes all */
+    int only;  /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes it, or PLAN_NEXT; 0: all */
 
     /* Roles whose threads hold tiles in a layout. A GLOBAL with a place loads it, one with a node stores that; one
        with both loads what the node, which a store computes, needs of the tensor. */
-    int layout;        /* plan_some(index into plan.layout): how the threads hold the tile of rows x cols in hand */
+    int layout; /* plan_some(index into plan.layout): how the threads hold the tile of rows x cols in hand */
     int rows, cols;
-    int shift;         /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own. TOUCH of
-                          windows: the tile begins so many elements within a vector of `window`, and ends in window2 */
-    int more;          /* GLOBAL that loads a window: rows of a thread beyond the tile's; see plan_place.more */
+    int shift; /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own. TOUCH of
+                  windows: the tile begins so many elements within a vector of `window`, and ends in window2 */
+    int more;  /* GLOBAL that loads a window: rows of a thread beyond the tile's; see plan_place.more */
     int window, window2; /* TOUCH of windows: plan_some(index into plan.place) */
     int skip, skip2;     /* rows of them before the tile's */
-    int loop;          /* LOOP: plan_some(index into plan.loop), its variable and range. MMA, RELEASE, FILL: the
-                          loop whose turns decide, where least, back or ahead says so */
-    bool kept;         /* LOOP: the first count turns, as far as they are there, each with tiles of its own; no waits */
-    int inside; /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
-    bool partial;      /* `inside` may hold for a part of a vector; of a store `first` and `end` may lie within one */
-    int first, end;    /* partial GLOBAL that stores: plan_some(node of plan.fused), the columns that are inside. STORE:
-                          end, rows of the item's tile from this one on are not written; 0: all are. FILL: end, rows
-                          of the tile from this one on arrive as zeros; 0: those outside of the tensor */
-    bool adds;         /* GLOBAL that stores: adds to what is there, in any order */
-    bool once;         /* GLOBAL: nobody touches the elements again, they need not stay in caches. WRITE: its
-                          arithmetic stands once, in a loop of chunks, though it is short */
+    int loop;            /* LOOP: plan_some(index into plan.loop), its variable and range. MMA, RELEASE, FILL: the
+                            loop whose turns decide, where least, back or ahead says so */
+    bool kept;    /* LOOP: the first count turns, as far as they are there, each with tiles of its own; no waits */
+    int inside;   /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
+    bool partial; /* `inside` may hold for a part of a vector; of a store `first` and `end` may lie within one */
+    int first, end; /* partial GLOBAL that stores: plan_some(node of plan.fused), the columns that are inside. STORE:
+                       end, rows of the item's tile from this one on are not written; 0: all are. FILL: end, rows
+                       of the tile from this one on arrive as zeros; 0: those outside of the tensor */
+    bool adds;      /* GLOBAL that stores: adds to what is there, in any order */
+    bool once;      /* GLOBAL: nobody touches the elements again, they need not stay in caches. WRITE: its
+                       arithmetic stands once, in a loop of chunks, though it is short */
     enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp;
                                       SCRATCH_READ: of what is read */
-    bool over_rows;    /* of a reduction: along the layout's rows; else along its columns */
-    const char *why;   /* why the step is there, for people; or NULL */
+    bool over_rows;                /* of a reduction: along the layout's rows; else along its columns */
+    const char *why;               /* why the step is there, for people; or NULL */
 };
 
 /* The ring, or tensor, of a step whose kind has one, else -1: a step without need not say so. (Fences and waits of
@@ -94,11 +94,11 @@ int plan_step_ring(const struct plan_step *step);
 int plan_step_tensor(const struct plan_step *step);
 
 struct plan_role {
-    const char *name;         /* "producer" */
-    int instances;            /* identical executors: consumer warpgroups, or warps */
-    int first_warp, warps;    /* of all instances together */
-    int registers;            /* setmaxnreg budget a thread, 0: no setmaxnreg */
-    bool one_thread;          /* its first thread makes all steps, the others none */
+    const char *name;      /* "producer" */
+    int instances;         /* identical executors: consumer warpgroups, or warps */
+    int first_warp, warps; /* of all instances together */
+    int registers;         /* setmaxnreg budget a thread, 0: no setmaxnreg */
+    bool one_thread;       /* its first thread makes all steps, the others none */
     struct plan_step *step;
     int step_count;
 };
@@ -109,7 +109,7 @@ struct plan_role {
  * j - 1 (for 0 the last) arrives there, and `threads` are those of two instances. */
 struct plan_barrier {
     const char *name;
-    int id;                   /* hardware barrier, 1..15; 0 is the block's */
+    int id; /* hardware barrier, 1..15; 0 is the block's */
     int threads;
     bool turns;
 };
@@ -125,17 +125,17 @@ enum plan_place_kind {
 
 /* Where a value of one executor lives: registers of its threads, or shared memory of its own. No two places overlap. */
 struct plan_place {
-    const char *name;         /* "o", "p" */
+    const char *name; /* "o", "p" */
     enum plan_place_kind kind;
     enum tw_dtype dtype;
-    int rows, cols;           /* of the tile; ROWS: cols 1; COLUMNS: rows 1 */
-    int registers;            /* a thread; 0: shared */
-    int bytes;                /* SHARED: of one instance */
-    int shared;               /* SHARED: index into plan.shared, which has a part for each instance; else -1 */
-    int layout;               /* plan_some(index into plan.layout): how the threads hold it */
-    int turns;                /* tiles of so many turns of a loop that are held at once; 0: one */
-    bool packed;              /* elements lie as in memory, a vector in whole words */
-    int more;                 /* a window on a tensor: each thread has so many rows more, below its own */
+    int rows, cols; /* of the tile; ROWS: cols 1; COLUMNS: rows 1 */
+    int registers;  /* a thread; 0: shared */
+    int bytes;      /* SHARED: of one instance */
+    int shared;     /* SHARED: index into plan.shared, which has a part for each instance; else -1 */
+    int layout;     /* plan_some(index into plan.layout): how the threads hold it */
+    int turns;      /* tiles of so many turns of a loop that are held at once; 0: one */
+    bool packed;    /* elements lie as in memory, a vector in whole words */
+    int more;       /* a window on a tensor: each thread has so many rows more, below its own */
 };
 
 /* How the threads of an executor hold a tile of rows x cols: thread t has in rows
@@ -145,18 +145,18 @@ struct plan_place {
  * A tile of one row is held alike in every row of threads, a tile of one column in every thread of a row. */
 struct plan_layout {
     int rows, cols;
-    int down, across;         /* threads; powers of two, down * across of them in all */
-    int vector;               /* elements of one access */
-    int apart;                /* rows from one of a thread's to its next: down, or 1 */
+    int down, across; /* threads; powers of two, down * across of them in all */
+    int vector;       /* elements of one access */
+    int apart;        /* rows from one of a thread's to its next: down, or 1 */
 };
 
 /* The variable of a loop; LOOP leaves of plan.fused are numbers of these. TILE leaves are numbers of places. */
 struct plan_loop {
     const char *name;
-    int from, to;             /* nodes of plan.fused */
+    int from, to; /* nodes of plan.fused */
     int step;
-    int first;                /* plan_some(node of plan.fused): turns go down from this number; 0: up from `from` */
-    int operation;            /* plan_some(LOOP of the program that it is of) */
+    int first;     /* plan_some(node of plan.fused): turns go down from this number; 0: up from `from` */
+    int operation; /* plan_some(LOOP of the program that it is of) */
 };
 
 /* Work items of a block: of axis `axis` (of plan.axis) it takes `tile` elements; the last varies fastest. AT leaves of
@@ -168,6 +168,8 @@ struct plan_item {
                                  and are not taken; 0: all are. One item of a Plan has it */
     int along;                /* filled: the axis of plan.axis by whose places it is known, which items are walked by;
                                  its own: it is asked of each item; -1: it is one for all */
+    bool share; /* no items run along it: which of an item's turns are the block's. Of two in turn the
+                   first is the number of the first, of at least one; the other how many, of all */
 };
 
 #endif

@@ -263,6 +263,8 @@ static void layouts(const struct plan *p, const struct sink *s)
             sink_integer(s, "filled", plan_number(p->item[i].filled));
         if (p->item[i].filled && p->item[i].along >= 0)
             sink_text(s, "along", p->axis[p->item[i].along]);
+        if (p->item[i].share)
+            sink_boolean(s, "share", true);
         sink_end(s);
     }
     sink_end(s);

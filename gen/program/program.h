@@ -51,22 +51,22 @@ struct program_kind_info {
 extern const struct program_kind_info program_kinds[PROGRAM_KIND_COUNT];
 
 struct program_tile {
-    int node;                      /* of program.graph; -1: no tile */
-    int rows, columns;             /* extents; 0 only while traced: any */
-    enum tw_dtype dtype;           /* what its elements are exact in: a load's or a cast's own; TW_FP32 for REAL,
-                                      TW_INT64 for INT expressions; TW_DTYPE_COUNT for conditions */
-    int valid_row, valid_column;   /* conditions; -1: everywhere */
-    int index[SPEC_MAX_AXES];      /* by axis: node of the coordinate over ROW, COLUMN, AT, LOOP, of a dropped dim too;
-                                      -1: the tile has none along the axis; -2: operands disagree, nothing may ask */
+    int node;                    /* of program.graph; -1: no tile */
+    int rows, columns;           /* extents; 0 only while traced: any */
+    enum tw_dtype dtype;         /* what its elements are exact in: a load's or a cast's own; TW_FP32 for REAL,
+                                    TW_INT64 for INT expressions; TW_DTYPE_COUNT for conditions */
+    int valid_row, valid_column; /* conditions; -1: everywhere */
+    int index[SPEC_MAX_AXES];    /* by axis: node of the coordinate over ROW, COLUMN, AT, LOOP, of a dropped dim too;
+                                    -1: the tile has none along the axis; -2: operands disagree, nothing may ask */
 };
 
 extern const struct program_tile program_no_tile; /* node -1, of nothing */
 
 /* One coordinate of a load or store: a place, or a span of one of the tile's extents. */
 struct program_coordinate {
-    int start;  /* INT node: first coordinate */
-    int length; /* elements; 0: one place, and the dim is dropped */
-    int limit;  /* INT node: coordinates from here on are outside; -1: the dim's extent alone */
+    int start;   /* INT node: first coordinate */
+    int length;  /* elements; 0: one place, and the dim is dropped */
+    int limit;   /* INT node: coordinates from here on are outside; -1: the dim's extent alone */
     bool column; /* a span along the tile's columns; else along its rows, of which the last span varies fastest */
 };
 
@@ -75,44 +75,47 @@ enum program_reduction { PROGRAM_SUM, PROGRAM_MAX, PROGRAM_MIN, PROGRAM_REDUCTIO
 struct program_op {
     enum program_kind kind;
     struct diag_loc loc;
-    const char *name;    /* given by :as "NAME", of a loop its first argument; or NULL */
-    int depth;           /* loops around it; PARAM and END stand in the body, LOOP and RESULT outside */
+    const char *name;         /* given by :as "NAME", of a loop its first argument; or NULL */
+    int depth;                /* loops around it; PARAM and END stand in the body, LOOP and RESULT outside */
     struct program_tile tile; /* what it gives; its node is TILE of this op. rows 0 where it gives nothing */
 
     struct program_tile arg[3]; /* DOT: a (m x k), b (k x n), c (node -1: zero). GATHER: the row numbers (rows x 1,
                                    INT). STORE: the value, of the place's extents or 1. SCATTER_ADD: value, row
                                    numbers, key (node -1: any order). REDUCE, TRANSPOSE, STAGE: the operand */
     /* LOAD, GATHER, STORE, STORE_ADD, SCATTER_ADD */
-    int tensor;          /* of the kernel; -1 */
+    int tensor;                                  /* of the kernel; -1 */
     struct program_coordinate at[SPEC_MAX_RANK]; /* by dim, memory order */
-    int gathered;        /* GATHER, SCATTER_ADD: the dim that the row numbers address */
+    int gathered;                                /* GATHER, SCATTER_ADD: the dim that the row numbers address */
     /* REDUCE */
     enum program_reduction reduction;
-    bool over_rows;      /* to 1 x columns; else to rows x 1 */
+    bool over_rows; /* to 1 x columns; else to rows x 1 */
     /* LOOP, PARAM, END, RESULT */
-    int loop;            /* PARAM, END, RESULT: their LOOP */
-    int which;           /* PARAM, RESULT: which carried value */
-    int from, to, step;  /* LOOP: INT nodes over AT, SYMBOL, LOOP, data; step is a positive constant */
-    int end;             /* LOOP: its END */
-    int list;            /* LOOP: the tensor whose entries the variable takes in turn, the coordinate in its last dim
-                            counting from..to, those of the others in `at`; -1: a range */
-    int carried;         /* LOOP: values */
-    int parts;           /* LOOP: blocks, of a cluster, that share its turns, each with its own carried values, which
-                            add up behind it (lower/split.c); 0: one block takes all */
-    int part_axis;       /* LOOP with parts: the axis whose place is a block's part */
-    bool by_last;        /* LOOP with parts: of no cluster; the last of its blocks does all that stands behind it */
+    int loop;           /* PARAM, END, RESULT: their LOOP */
+    int which;          /* PARAM, RESULT: which carried value */
+    int from, to, step; /* LOOP: INT nodes over AT, SYMBOL, LOOP, data; step is a positive constant */
+    int end;            /* LOOP: its END */
+    int list;           /* LOOP: the tensor whose entries the variable takes in turn, the coordinate in its last dim
+                           counting from..to, those of the others in `at`; -1: a range */
+    int carried;        /* LOOP: values */
+    int parts;          /* LOOP: blocks, of a cluster, that share its turns, each with its own carried values, which
+                           add up behind it (lower/split.c); 0: one block takes all */
+    int part_axis;      /* LOOP with parts: the axis whose place is a block's part */
+    bool by_last;       /* LOOP with parts: of no cluster; the last of its blocks does all that stands behind it */
+    bool stream;        /* LOOP by_last, of parts 1: a block has some of its turns or all, from number AT(part_axis) on
+                           AT(part_axis + 1) of them, as it happens */
     struct program_tile *value; /* LOOP: first values; END: those carried on; by `carried`. */
-    int *combine;        /* LOOP: what two parts of the turns make together, by `carried`: elementwise nodes in which
-                            the PARAM's TILE is of the one part and the RESULT's TILE of the other; NULL: not given */
+    int *combine; /* LOOP: what two parts of the turns make together, by `carried`: elementwise nodes in which
+                     the PARAM's TILE is of the one part and the RESULT's TILE of the other; NULL: not given */
 };
 
 /* Work items: one for each step of each axis, the last axis varying fastest. */
 struct program_axis {
     const char *name;
-    int extent;          /* INT node over SYMBOL; -1: items do not run along it */
-    int tile;            /* elements of the axis that one item takes; 0: the axis has no tile */
-    int cluster;         /* items along it that make a cluster, where the spec says so; 0: not given */
-    bool chosen;         /* the tile is the family's choice: the spec says none */
+    int extent;  /* INT node over SYMBOL; -1: items do not run along it */
+    int tile;    /* elements of the axis that one item takes; 0: the axis has no tile */
+    int cluster; /* items along it that make a cluster, where the spec says so; 0: not given */
+    bool chosen; /* the tile is the family's choice: the spec says none */
+    bool share;  /* no items run along it: its place says what of an item's turns a block has */
     struct diag_loc tile_loc, cluster_loc; /* where the kernel says so; line 0: it does not */
 };
 
@@ -148,7 +151,7 @@ void program_print(const struct program *p, const struct spec *spec, const struc
  * lowering may lie from it: half an ulp of the output's dtype, and what rounding to fp32 along the way, sums in any
  * order and .approx functions can amount to. 0 where the arithmetic is exact. */
 struct program_data {
-    const int64_t *symbol;    /* by dim of the spec */
+    const int64_t *symbol; /* by dim of the spec */
     double *const *tensor;
     const int64_t (*extent)[SPEC_MAX_RANK]; /* by tensor, by dim */
     const double *scalar;
@@ -175,9 +178,9 @@ struct program_run {
     uint64_t seed;
     unsigned char *const *done;
     const bool *down; /* by operation: LOOPs whose turns go from the last to the first; NULL: none */
-    bool halves;   /* loops that have a combine run as two halves of their turns, which it puts together */
+    bool halves;      /* loops that have a combine run as two halves of their turns, which it puts together */
     enum program_casts free_casts; /* see above */
-    int64_t *work; /* receives how many nodes of elements and products were evaluated; or NULL */
+    int64_t *work;                 /* receives how many nodes of elements and products were evaluated; or NULL */
 };
 struct program_error {
     struct diag_loc loc;

@@ -1,4 +1,5 @@
 /* tune --list: what there is to try, without a GPU. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -209,8 +210,10 @@ static int list_one(void *context, struct tune_kernel *k)
         fprintf(out, "  %10s %9s %7s  %-13s  set-up\n", "predicted", "items", "waves", "limit");
         for (int n = 0; n < left; n++) {
             const char *use = k->set.candidate[rank[n].candidate].use;
-            fprintf(out, "  %7.2f us %9lld %7.0f  %-13s  %s\n", rank[n].time.us, (long long)rank[n].time.items,
-                    rank[n].time.waves, model_limit_word[rank[n].time.limit], *use ? use : "the spec's own");
+            const double waves = rank[n].time.waves;
+            fprintf(out, "  %7.2f us %9lld %7.*f  %-13s  %s\n", rank[n].time.us, (long long)rank[n].time.items,
+                    waves == floor(waves) ? 0 : 2, waves, model_limit_word[rank[n].time.limit],
+                    *use ? use : "the spec's own");
         }
     }
     return 0;

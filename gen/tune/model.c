@@ -59,12 +59,23 @@ struct cost {
 
 enum { DEEPEST = 16 };
 
+/* The place of an item that says how many of its turns a block has; NULL: the node says something else. */
+static const struct plan_item *share_of(const struct plan *p, int node)
+{
+    const struct expr_node *n = node >= 0 ? &p->fused.node[node] : NULL;
+    for (int i = 0; i < p->item_count && n && n->op == EXPR_AT; i++)
+        if (p->item[i].axis == n->integer && p->item[i].share)
+            return &p->item[i];
+    return NULL;
+}
+
 /* How often the body of a LOOP is run; what data or the item's place decide counts as some. */
 static double trips(const struct plan *p, const struct plan_step *s, const int64_t *symbol)
 {
     const double unknown = 16.0;
     int64_t value;
-    const int node = plan_number(s->node);
+    const struct plan_item *share = share_of(p, plan_number(s->node));
+    const int node = share ? share->extent : plan_number(s->node); /* of a whole item */
     if (s->count > 0)
         return s->count;
     if (node < 0)
@@ -139,7 +150,7 @@ static double evaluate(const struct expr_graph *g, int node, const int64_t *symb
 static double items_of(const struct plan *p, const int64_t *symbol)
 {
     double items = 1.0;
-    for (int i = 0; i < p->item_count; i++) {
+    for (int i = 0; i < p->item_count && !p->item[i].share; i++) {
         const double extent = evaluate(&p->fused, p->item[i].extent, symbol);
         items *= extent < 0 ? 1.0 : ceil(extent / p->item[i].tile);
     }
@@ -162,6 +173,19 @@ static double outputs_of(const struct plan *p, const int64_t *symbol)
     return bytes;
 }
 
+/* Where blocks have shares of all turns: cycles by which the items that are cut cost more than their turns, on the
+ * fullest multiprocessor. Its block writes a part, and of another item, which it ends, takes those of the others and
+ * leaves zeros. No item is cut where they fill whole waves. */
+static double cut_of(const struct plan *p, double waves, const struct rates *r)
+{
+    double bytes = 0.0;
+    for (int i = 0; i < p->value_count; i++)
+        if (strcmp(p->value[i].name, "parts.bytes") == 0)
+            bytes = (double)p->value[i].integer;
+    const double others = waves < 1.0 ? ceil(1.0 / waves) - 1.0 : 1.0;
+    return bytes * (1.0 + 2.0 * others) / r->l2 + 2.0 * r->latency;
+}
+
 struct model_time model_time(const struct plan *p, const int64_t *symbol, const struct model_device *device)
 {
     const struct rates *r = rates_of(p->arch);
@@ -175,7 +199,9 @@ struct model_time model_time(const struct plan *p, const int64_t *symbol, const 
     if (items <= 0 || slots <= 0)
         return t;
     t.items = (int64_t)items;
-    t.waves = ceil(ceil(items / cluster) * cluster / slots);
+    const double filled = ceil(items / cluster) * cluster / slots;
+    const bool shares = p->item_count > 0 && p->item[p->item_count - 1].share && filled < ceil(filled);
+    t.waves = shares ? filled : ceil(filled);
     const double on_one = fmin(blocks, ceil(items / device->sms)); /* blocks that share a multiprocessor */
     cost.stored = outputs_of(p, symbol) / items;
     const double turn_latency = cost.turns > 0 ? r->latency / cost.stages : 0.0;
@@ -197,11 +223,12 @@ struct model_time model_time(const struct plan *p, const int64_t *symbol, const 
     item += 0.1 * (others - (t.limit == MODEL_LATENCY ? 0.0 : item)) + cost.turns * turn_edge;
     /* Two blocks hide each other's beginnings and ends. */
     const double edges = (cost.turns > 0 ? 0.3 * r->latency : 0.0) + on_one * cost.stored / (0.5 * r->l2) + 300.0;
-    const double together = 1.0 + 0.02 * (cluster - 1); /* blocks of a cluster wait for each other */
-    const double work = t.waves * (item + edges / on_one) * together + r->latency;
+    const double together = 1.0 + 0.02 * (cluster - 1);             /* blocks of a cluster wait for each other */
+    const double cut = shares ? cut_of(p, filled, r) + edges : 0.0; /* it begins and ends within items */
+    const double work = t.waves * (item + edges / on_one) * together + cut + r->latency;
     const double moved = evaluate(&p->graph, p->bytes_moved, symbol);
     /* Few multiprocessors do not fill the memory's pipes. */
-    const double reach = fmin(1.0, items * 1.3 / device->sms);
+    const double reach = shares ? 1.0 : fmin(1.0, items * 1.3 / device->sms);
     const double memory = moved > 0 ? moved / (r->memory * reach) : 0.0;
     t.limit = memory > work ? MODEL_MEMORY : t.limit;
     const double cycles = fmax(work, memory);

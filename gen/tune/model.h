@@ -4,7 +4,8 @@
  * them turn. A turn takes the longest of: the tensor cores; what they read of shared memory; the L2's bytes; the
  * latency of a copy by the stages that are in flight. An item takes its turns, the first copy where nothing hides it,
  * and its stores. The launch takes as many items one after the other as the fullest multiprocessor has (waves), at
- * least what the device's memory takes for all bytes, and what every launch takes.
+ * least what the device's memory takes for all bytes, and what every launch takes. Where blocks have shares of all
+ * turns waves are full, and what they pass on of items that are cut counts beside.
  *
  * What it does not know: power, and with it the clock under load; how well the L2 keeps what is read again. */
 #ifndef TW_GEN_TUNE_MODEL_H

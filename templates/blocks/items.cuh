@@ -8,11 +8,17 @@
 //@ -- past here, without a load of theirs: one that is known by the place along another axis is the extent of what is
 //@ -- dealt out at that place, so that items behind it are not counted, and every block has as many of the rest. The
 //@ -- order is that of the remaining axes then.
+//@ --
+//@ -- shares: where blocks have some of an item's turns, how many an item has (at least one), and as many as there
+//@ -- are. The turns of the first items, as many as there are in the wave that is not full and in one more, stand in
+//@ -- one line, of which each block (or cluster) has a contiguous share: all waves are full then. With a wave more
+//@ -- than the one that is not full a share is no shorter than an item, which so is cut once at most; the items
+//@ -- behind are taken whole, and last, while what is left of the others is added up.
 //@ param model table
 //@ param schedule table
 //@ param cluster table
 //@ local order, blocks, dynamic = schedule.order, 1, has(schedule, "dynamic")
-//@ local items, names, places, filled, walked = {}, {}, "", nil, nil
+//@ local items, names, places, filled, walked, shares = {}, {}, "", nil, nil, {}
 //@ for _, item in ipairs(model.item) do
 //@     if has(item, "filled") then filled = item end
 //@ end
@@ -20,7 +26,9 @@
 //@ for _, item in ipairs(model.item) do
 //@     places = places .. ", int &at_" .. item.axis
 //@     blocks = blocks * cluster[item.axis]
-//@     if along == item.axis and not has(item, "filled") then
+//@     if has(item, "share") then
+//@         shares[#shares + 1] = item
+//@     elseif along == item.axis and not has(item, "filled") then
 //@         walked = item
 //@     else
 //@         items[#items + 1] = item
@@ -29,7 +37,11 @@
 //@ end
 //@ local asked = along and not walked
 struct item_order {
+//@ if #shares > 0 then
+    int next; // below 0: the turn so far before the line's end; else the number of a whole item
+//@ else
     int next; // what else there is to know is computed again for each item: registers are dear in between
+//@ end
 //@ if order == "longest" and not dynamic then
     int step;  // rounds go back and forth: who had the longest item of one has the shortest of the next
 //@ end
@@ -100,6 +112,42 @@ __device__ __forceinline__ void hilbert(u32 step, u32 &across, u32 &along)
 //@ end
 //@ local clusters = blocks > 1 and "(gridDim.x / " .. blocks .. ")" or "gridDim.x"
 //@ local own = blocks > 1 and "(blockIdx.x / " .. blocks .. ")" or "blockIdx.x"
+//@ local total = table.concat(names, " * ")
+//@ if #shares > 0 then
+//@     local unit = blocks > 1 and "cluster" or "block"
+// The line of turns that all ${unit}s share. Tiles of 2^31 turns of so few items fill no memory.
+struct turn_line {
+    u32 items, turns; // those that it has, and the turns of each
+    u32 each, longer; // turns of a ${unit}'s share; of so many, the first ones, one more
+};
+
+__device__ __forceinline__ turn_line line_of(const arguments &args)
+{
+//@     extents()
+//@     local extent = fragment_uniform("t_", shares[1].extent)
+//@     local statements, turns = extent.at, extent[1]
+    ${statements}
+    const u32 all = (u32)(${total}), takers = ${clusters}, last = all % takers;
+    turn_line line = {last ? min(all, takers + last) : 0, (u32)(${turns}), 0, 0};
+    line.each = line.items * line.turns / takers;
+    line.longer = line.items * line.turns - line.each * takers;
+    return line;
+}
+
+// The first turn of a ${unit}'s share.
+__device__ __forceinline__ u32 line_begin(const turn_line &line, u32 taker)
+{
+    return taker * line.each + min(taker, line.longer);
+}
+
+// In whose share the turn is.
+__device__ __forceinline__ u32 line_taker(const turn_line &line, u32 turn)
+{
+    const u32 longer = line.longer * (line.each + 1);
+    return turn < longer ? turn / (line.each + 1) : line.longer + (turn - longer) / line.each;
+}
+
+//@ end
 //@ local others, count = {}, {}
 //@ for i, item in ipairs(items) do
 //@     if order == "longest" and item.axis ~= schedule.longest then
@@ -177,6 +225,16 @@ __device__ __forceinline__ item_order items_begin(const arguments &args)
     item_order s = {(int)${own}, 2 * (int)${clusters} - 1 - 2 * (int)${own}, group};
     return s;
 }
+//@ elseif #shares > 0 then
+// A share without turns has whole items alone.
+__device__ __forceinline__ item_order items_begin(const arguments &args)
+{
+    const turn_line line = line_of(args);
+    const u32 own = ${own}, turn = line_begin(line, own);
+    const bool any = turn < line_begin(line, own + 1);
+    item_order s = {(int)(any ? turn - line.items * line.turns : line.items + own)};
+    return s;
+}
 //@ else
 __device__ __forceinline__ item_order items_begin(const arguments &args)
 {
@@ -201,6 +259,12 @@ __device__ __forceinline__ int of_warp(int value)
 // The item whose number was taken last: false when there is none. at_AXIS is where it begins.
 __device__ __forceinline__ bool items_at(const arguments &args, const item_order &s${places})
 {
+//@ elseif #shares > 0 then
+//@     local first, many = shares[1].axis, shares[2].axis
+// The next item of this block: false when there is none. at_AXIS is where it begins; of its turns from number
+// at_${first} on at_${many} are the block's.
+__device__ __forceinline__ bool items_next(const arguments &args, item_order &s${places})
+{
 //@ else
 // The next item of this block: false when there is none. at_AXIS is where it begins.
 __device__ __forceinline__ bool items_next(const arguments &args, item_order &s${places})
@@ -211,9 +275,28 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@     deeper()
 //@ end
 //@ extents()
-//@ local total = table.concat(names, " * ")
 //@ local count = unsigned and "u32" or "int"
-//@ if walked then
+//@ if #shares > 0 then
+//@     local extent = fragment_uniform("t_", shares[2].extent)
+//@     local statements, turns = extent.at, extent[1]
+//@     local first, many, type = shares[1].axis, shares[2].axis, unsigned and "u32" or "int"
+    ${statements}
+    const turn_line line = line_of(args);
+    u32 number_of = (u32)s.next;
+    at_${first} = 0;
+    at_${many} = (int)(${turns});
+    if (s.next < 0) {
+        const u32 turn = line.items * line.turns + (u32)s.next, end = line_begin(line, ${own} + 1);
+        number_of = turn / line.turns;
+        at_${first} = (int)(turn - number_of * line.turns);
+        const u32 left = min(line.turns - (u32)at_${first}, end - turn);
+        at_${many} = min(at_${many}, (int)left);
+        s.next = (int)(turn + left < end ? (u32)s.next + left : line.items + ${own});
+    } else {
+        s.next += (int)${clusters};
+    }
+    const ${type} number = (${type})number_of;
+//@ elseif walked then
 //@     local extent = fragment_uniform("y", walked.extent)
 //@     local statements, value = extent.at, extent[1]
     ${statements}
@@ -232,12 +315,12 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
         s.before += (int)(${total});
     }
     const ${count} number = (${count})(s.next - s.before);
-//@ else
-//@     if unsigned then
+//@ elseif unsigned then
     const u32 number = (u32)s.next;
-//@     else
+//@ else
     const int number = s.next;
-//@     end
+//@ end
+//@ if not walked then
     if (number >= ${total})
         return false;
 //@ end
@@ -308,7 +391,7 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@ if order == "longest" then
     s.next += s.step;
     s.step = 2 * (int)${clusters} - s.step;
-//@ else
+//@ elseif #shares == 0 then
     s.next += (int)${clusters};
 //@ end
 //@ if asked then

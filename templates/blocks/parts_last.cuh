@@ -1,6 +1,7 @@
 //@ -- Sums of which several blocks have a part, that of their turns of a loop: each writes its part into the workspace
 //@ -- and counts itself there; who is last adds up the parts of all, in their order, and leaves zeros. Each thread
-//@ -- reads what those of its number wrote, so that it does not matter which elements they hold.
+//@ -- reads what those of its number wrote, so that it does not matter which elements they hold. Where blocks have
+//@ -- shares of the turns of all tiles, blocks/parts_stream.cuh.
 //@ -- threads: those that hold sums, from number `first` of the block on. barrier: hardware's, of them all.
 //@ param model table
 //@ param threads int
@@ -8,6 +9,9 @@
 //@ param barrier int
 //@ local parts, own = model.parts, first > 0 and "(threadIdx.x - " .. first .. ")" or "threadIdx.x"
 //@ local name_of = {} -- sums by their text, each once
+//@ if has(parts, "stream") then
+//@ include "blocks/parts_stream.cuh" model = model, threads = threads, first = first, barrier = barrier
+//@ else
 // The record of a tile: its counter in the first 128 bytes, then the parts of ${parts.blocks} blocks, ${parts.bytes} bytes each.
 __device__ __forceinline__ unsigned char *parts_record(const arguments &args, int tile)
 {
@@ -28,27 +32,7 @@ __device__ __forceinline__ bool parts_count(const arguments &args, int tile)
     return before + 1 == ${parts.blocks};
 }
 
-// All threads have written their sums.
-__device__ __forceinline__ void parts_meet()
-{
-    asm volatile("bar.sync ${barrier}, ${threads};" ::: "memory");
-}
-
-// What one thread knows, all do; and what it has seen, they see.
-__device__ __forceinline__ bool parts_last(bool last)
-{
-    u32 all;
-    asm volatile("{\n"
-                 ".reg .pred p, q;\n"
-                 "setp.ne.u32 p, %1, 0;\n"
-                 "bar.red.or.pred q, ${barrier}, ${threads}, p;\n"
-                 "selp.u32 %0, 1, 0, q;\n"
-                 "}"
-                 : "=r"(all)
-                 : "r"((u32)last)
-                 : "memory");
-    return all != 0;
-}
+//@ include "blocks/parts_meeting.cuh" threads = threads, barrier = barrier
 //@ for _, role in ipairs(model.role) do
 //@     for _, step in ipairs(role.step) do
 //@         local place = step.op == "global" and step.call == "parts_put" and step.place or ""
@@ -102,4 +86,5 @@ __device__ __forceinline__ void ${place}_take(const arguments &args, int tile, $
 }
 //@         end
 //@     end
+//@ end
 //@ end

@@ -13,6 +13,7 @@
 //@ local shared_loop = nil
 //@ for i, step in ipairs(role.step) do if step.op == "loop" and has(step, "share") then shared_loop = i end end
 //@ local own_part = shared_loop and "0" or "consumer"
+//@ local in_parts = has(model, "parts") and has(model.parts, "stream") -- a block has some of an item's turns
 //@ local function own_rows(between) return shared_loop and "" or between .. "(int)consumer * " .. 64 * blocks end
 //@ local height, across_warps = warps and 16 or 64, warps and model.pipeline.warps_n or 1
 //@ -- The stage that a dot reads its operand from: of the read before it.
@@ -79,7 +80,9 @@ const int ${name}_turns = ${turns};
     [[maybe_unused]] int ${name} = ${from};
     int ${name}_turn = 0;
 //@             end
-//@             if not range.fixed then
+//@             if not range.fixed and in_parts and role.name == "consumer" then
+    const int ${call}_turns = __shfl_sync(~0u, ${turns}, 0); // one for the warp, as the compiler now knows
+//@             elseif not range.fixed then
     const int ${call}_turns = ${turns};
 //@             end
 //@         end
@@ -962,8 +965,17 @@ for (int chunk = 0; chunk < ${step.count}; ++chunk) {
     const int block = chunk / ${across}, first_pair = chunk % ${across} * ${pairs};
 //@         deeper()
 //@         for j = i, ended(i) do if role.step[j].op == "write" then part(role.step[j], j, step.count) end end
-//@     elseif op == "when" and call == "parts_last" then
-if (parts_are_here) {
+//@     elseif op == "when" and (call == "parts_last" or call == "parts_early") then
+//@         local whether = call == "parts_last" and "parts_are_here" or "!parts_are_here"
+if (${whether}) {
+//@         opened[#opened + 1] = {}
+//@         deeper()
+//@     elseif op == "when" and call == "parts_cut" then
+//@         local range = fragment_uniform("w" .. i .. "_", step.node)
+//@         local statements, others = range.at, range[1]
+bool parts_are_here = true;
+${statements}
+if (${others} > 0) {
 //@         opened[#opened + 1] = {}
 //@         deeper()
 //@     elseif op == "when" then
@@ -1157,6 +1169,19 @@ ${step.place}_keep(${step.place});
 items_take(args, items);
 //@     elseif op == "global" and call == "items_done" then
 items_done(args);
+//@     elseif op == "global" and call == "parts_seen" then
+//@         local at = coordinates(i, "g")
+//@         local statements, turn, count = at.at, at[1], at[2]
+${statements}
+const item_parts parts = parts_of(args, ${turn}, ${count});
+parts_are_here = parts_seen(args, parts);
+//@     elseif op == "global" and in_parts and call == "parts_count" then
+parts_are_here = parts_count(args, parts);
+//@     elseif op == "global" and in_parts and (call == "parts_put" or call == "parts_take") then
+//@         local word = call == "parts_put" and "_put" or "_take"
+${step.place}${word}(args, parts, ${step.place});
+//@     elseif op == "global" and call == "parts_clear" then
+${step.place}_clear(args, parts);
 //@     elseif op == "global" and (call == "parts_put" or call == "parts_take") then
 //@         local at, word = coordinates(i, "g"), call == "parts_put" and "_put" or "_take"
 //@         local statements, part = at.at, call == "parts_put" and ", at_" .. model.item[#model.item].axis or ""
@@ -1172,6 +1197,9 @@ ${statements}
 bool parts_are_here = parts_count(args, (int)(${tile}));
 //@     elseif op == "barrier" and call == "parts_meet" then
 parts_meet();
+//@     elseif op == "barrier" and call == "parts_last" and in_parts then
+//@         -- A branch that all of a warp take: behind another one the compiler has what main loops count in each lane.
+parts_are_here = __any_sync(~0u, parts_last(parts_are_here));
 //@     elseif op == "barrier" and call == "parts_last" then
 parts_are_here = parts_last(parts_are_here);
 //@     elseif op == "global" and has(step, "place") and model.place[step.place].kind == "rows" then

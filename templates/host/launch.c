@@ -7,7 +7,11 @@ int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *a
                       struct ${NAME}_error *error)
 {
     int status = check_sizes(args, error);
+//@ local by_grid = false
+//@ for _, i in ipairs(host.image) do by_grid = by_grid or i.workspace_by_grid end
+//@ if not by_grid then
     (void)kernel;
+//@ end
 //@ if host.workspace == 0 then
     *bytes = 0;
 //@ else
@@ -22,6 +26,12 @@ int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *a
 //@ if #several > 0 then
     if (!status) {
         int64_t most = 0, wanted; /* of any architecture */
+//@     if by_grid then
+        int64_t sm_count = 0; /* as the largest grid has it */
+        int v;
+        for (v = 0; v < ${host.variants}; v++)
+            sm_count = kernel->resident[v] > sm_count ? kernel->resident[v] : sm_count;
+//@     end
 //@     for _, formula in ipairs(several) do
         wanted = ${formula};
         most = wanted > most ? wanted : most;

@@ -131,6 +131,33 @@ tilewright gen specs/gemm.lua --arch sm_80 -o "$work/alone/with" &&
     tilewright gen "$work/alone/gemm.lua" --arch sm_80 -o "$work/alone/without"
 diff -r "$work/alone/with" "$work/alone/without" >"$work/out" 2>&1
 ok $? "specs/gemm.lua for sm_80: as without set-ups"
+# Shares of all turns: waves are full where items do not fill them, which is not worth what is passed on where there are
+# many. Set-ups of one kernel share its workspace, whatever each has it for.
+cat >"$work/stream.lua" <<'LUA'
+local M, N, K = dims "M N K"
+kernel "stream" {
+  family = "gemm",
+  A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" }, D = tensor { M, N, dtype = "bf16" },
+  tile = { m = 128, n = 256, k = 64 }, cluster = { m = 1 }, arch = { sm_90a = {} },
+  tune = { schedule = { stream = { true } }, tile = { m = { 128 }, n = { 256 }, k = { 64 } },
+           cluster = { m = { 1 }, n = { 1 } } },
+  run = { { M = 264, N = 264, K = 200 } },
+}
+LUA
+tilewright tune "$work/stream.lua" --list --set M=4096,N=2112,K=7168 --set M=4096,N=8192,K=512
+[ $status -eq 0 ] && awk '/[0-9] us / { line[++n] = $0 }
+    END { exit !(n == 4 && line[1] ~ / 2\.18 .*stream = true/ && line[2] ~ / 3 .*own$/ && line[3] ~ / 8 .*own$/ &&
+                 line[4] ~ / 7\.76 .*stream = true/) }' "$work/out"
+ok $? "tune --list: shares of all turns fill waves"
+cat >"$work/stream.tuned.lua" <<'LUA'
+tuned "stream" { gpu = "NVIDIA H200", arch = "sm_90a",
+  { M = 4096, N = 2112, K = 7168, use = { schedule = { stream = true }, tile = { m = 64, n = 64 } } },
+  { M = 1024, N = 1024, K = 1024, use = { schedule = { dynamic = true }, tile = { m = 64, n = 64 } } },
+}
+LUA
+tilewright run "$work/stream.lua" --device emu --complete random --sms 5 --setups
+[ $status -eq 0 ] && holds 4 "^verified stream.* M=264,N=264,K=200 .*integers equal"
+ok $? "run verifies set-ups with shares and with a counter, in one workspace"
 
 tilewright tune "$spec" --list --arch sm_90a
 [ $status -eq 0 ] && holds 1 "^kernel gemm on sm_90a" && holds 0 "^kernel relu" && grep -q "the spec's own$" "$work/out" &&

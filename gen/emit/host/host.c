@@ -376,9 +376,8 @@ static void cost(const struct sink *s, const struct host_image *image)
     size_t at = (size_t)snprintf(line, sizeof line, "%d threads, %d bytes of shared memory", p->launch.block,
                                  p->launch.shared_bytes);
     for (int i = 0; i < p->ring_count && at < sizeof line; i++)
-        at +=
-            (size_t)snprintf(line + at, sizeof line - at, ", ring %s of %d stage%s", p->ring[i].name, p->ring[i].stages,
-                             p->ring[i].stages == 1 ? "" : "s");
+        at += (size_t)snprintf(line + at, sizeof line - at, ", ring %s of %d stage%s", p->ring[i].name,
+                               p->ring[i].stages, p->ring[i].stages == 1 ? "" : "s");
     if ((cluster[0] > 1 || cluster[1] > 1 || cluster[2] > 1) && at < sizeof line)
         at += (size_t)snprintf(line + at, sizeof line - at, ", cluster %d x %d x %d", cluster[0] > 0 ? cluster[0] : 1,
                                cluster[1] > 0 ? cluster[1] : 1, cluster[2] > 0 ? cluster[2] : 1);
@@ -452,6 +451,12 @@ static void params(const struct host_facts *f, const struct sink *s, const struc
     sink_boolean(s, "params_use_tensors", tensors);
 }
 
+/* How much workspace a launch wants depends on how many blocks it has. */
+static bool workspace_by_grid(const struct plan *p)
+{
+    return p->workspace && host_reads(p, plan_number(p->workspace), p->symbol_count - 1);
+}
+
 static void image(const struct host_facts *f, const struct sink *s, int index)
 {
     const struct host_image *m = &f->model->image[index];
@@ -487,6 +492,7 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     sink_boolean(s, "uses_args", uses_args);
     if (p->workspace)
         formula(f, s, "workspace", p, plan_number(p->workspace));
+    sink_boolean(s, "workspace_by_grid", workspace_by_grid(p));
     sink_boolean(s, "uses_sm_count", uses_sm_count);
     sink_boolean(s, "asks", rules(s, p));
     params(f, s, p, index);
@@ -546,12 +552,13 @@ static void walk(const void *model, const struct sink *s)
     const struct host_facts *f = model;
     const struct host_model *m = f->model;
     int64_t workspace = 0, words_of_params = 1, variants = 1;
-    bool source = false, any_text = false;
+    bool source = false, any_text = false, by_grid = false;
     char archs[1024] = "";
     size_t at = 0;
     for (int i = 0; i < m->image_count; i++) {
         const struct plan *p = m->image[i].plan;
         workspace = p->workspace_bytes > workspace ? p->workspace_bytes : workspace;
+        by_grid = by_grid || workspace_by_grid(p);
         words_of_params = (p->param_bytes + 7) / 8 > words_of_params ? (p->param_bytes + 7) / 8 : words_of_params;
         source = source || m->image[i].source;
         any_text = any_text || m->image[i].source || m->image[i].ptx;
@@ -568,7 +575,12 @@ static void walk(const void *model, const struct sink *s)
     sink_integer(s, "variants", variants);
     sink_integer(s, "param_words", words_of_params);
     sink_integer(s, "workspace", workspace);
-    sink_text(s, "workspace_is", workspace ? ": what args.workspace is to hold" : "");
+    sink_text(
+        s, "workspace_is",
+        by_grid
+            ? " on the device that it is\n * loaded for, whose multiprocessors count: what args.workspace is to hold"
+        : workspace ? ": what args.workspace is to hold"
+                    : "");
     sink_boolean(s, "debug", f->debug);
     sink_boolean(s, "has_source", source);
     sink_boolean(s, "has_text", any_text);

@@ -88,7 +88,7 @@ struct derive_held {
 
 struct derive_flight {
     int dot, group; /* dot -1: an empty group; its number */
-    bool old;  /* issued in the turn before */
+    bool old;       /* issued in the turn before */
 };
 
 struct derive {
@@ -100,16 +100,17 @@ struct derive {
     int rows;               /* of an item's tiles: the rows of every dot */
     int blocks;             /* of 64 rows, of one consumer */
     int consumers, abreast; /* of them those that split an item's rows: all, or 1 where they take items in turn */
-    int warps_n;      /* warps side by side along the columns; 1 where rows are reduced */
-    bool synchronous; /* dots are done when they are issued */
-    bool copies;      /* without a producer: rings are filled by cp.async, in groups; else by loads and stores */
-    int *first;       /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
-    int meeting;      /* without a producer: of plan.barrier, where all threads meet */
-    bool *once;       /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
+    int warps_n;            /* warps side by side along the columns; 1 where rows are reduced */
+    bool synchronous;       /* dots are done when they are issued */
+    bool copies;            /* without a producer: rings are filled by cp.async, in groups; else by loads and stores */
+    int *first;             /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
+    int meeting;            /* without a producer: of plan.barrier, where all threads meet */
+    bool *once; /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
     int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
     bool lane;             /* one lane of a warp waits for a stage, and the others for it */
     int turns;             /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
     int parts, part_meeting, part_tile; /* plan_some(ring); or of plan.barrier and plan_some(node): derive_parts.c */
+    int part_count, part_turns;         /* plan_some(node), of a stream: turns of the part, whose first is part_tile */
 
     /* while it walks */
     struct plan_role *producer, *consumer; /* producer: NULL where the consumers fill */

@@ -266,6 +266,9 @@ static int range_of(struct derive *d, int loop, int *status)
     if (span >= 0 && !expr_is_natural(g, span))
         span = expr_binary(g, EXPR_MAX, span, expr_int(g, 0));
     int turns = expr_ceil_div(g, span, expr_int(g, known->step));
+    const struct program_op *l = &d->work.program->op[loop];
+    if (l->stream)
+        turns = expr_leaf(g, EXPR_AT, EXPR_INT, l->part_axis + 1);
     if (turns < 0)
         *status = 3;
     return plan_some(turns);

@@ -60,6 +60,8 @@ static bool is_uniform(const struct work *w, int node)
 static bool turns_alike(struct derive *d, int loop, int *status)
 {
     struct derive_mask mask[DERIVE_MAX_MASKS];
+    if (d->work.program->op[loop].stream) /* a part has a turn at least, but where no item has any */
+        return true;
     return derive_masks(d, loop, mask, status) == 0 && is_uniform(&d->work, d->work.op[loop].from) &&
            is_uniform(&d->work, d->work.op[loop].to);
 }

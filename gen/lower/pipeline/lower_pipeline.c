@@ -120,8 +120,9 @@ static int choose_mode(struct pipeline *x, bool *in_turn)
             char text[300];
             snprintf(text, sizeof text,
                      "consumers meet behind a loop that blocks share, and those that take items in turn are each at an "
-                     "item of its own; write mode = \"cooperative\", or split = { %.40s = 1 }",
-                     x->program->op[i].name);
+                     "item of its own; write mode = \"cooperative\", or %s%.40s%s",
+                     x->program->op[i].stream ? "stream = false" : "split = { ",
+                     x->program->op[i].stream ? "" : x->program->op[i].name, x->program->op[i].stream ? "" : " = 1 }");
             return pipeline_report(x, set->loc, "pipeline.mode", "PROGRAM-ITEMS", text);
         }
     return 0;
@@ -632,7 +633,7 @@ static int decide(struct pipeline *x)
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status |= dot(x, i);
-    status |= pipeline_cluster(x) | pipeline_least_stages(x);
+    status |= pipeline_cluster(x) | pipeline_least_stages(x) | pipeline_check_stream(x);
     status |= status == 3 ? 0 : pipeline_carried(x);
     status = status ? status : pipeline_resident(x, OTHER_REGISTERS, consumer_registers(x->d.consumers));
     status |= status == 3 ? 0 : pipeline_tensors(x);

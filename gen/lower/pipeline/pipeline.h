@@ -108,14 +108,14 @@ int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const ch
     __attribute__((format(printf, 5, 6)));
 
 int pipeline_check_rows(const struct pipeline *x, int consumers); /* that split an item */
-int pipeline_check_dot(const struct pipeline *x, int op); /* once consumers and blocks are chosen */
+int pipeline_check_dot(const struct pipeline *x, int op);         /* once consumers and blocks are chosen */
 /* 1 where the architecture's dots do not multiply what this one is of, told where the spec says the dtypes; else 0. */
 int pipeline_refuse_dtypes(const struct pipeline *x, int op);
 /* 1 where the loaded operand, which lies with m or n innermost, is read with k innermost alone, as is told; else 0. */
 int pipeline_refuse_major(const struct pipeline *x, int op, int which);
 /* 1 where threads do not read the dot's converted operand from its stage, as is told; else 0. */
 int pipeline_check_converted(const struct pipeline *x, int op);
-int pipeline_least_stages(const struct pipeline *x);      /* a depth that the spec sets is that of a ring */
+int pipeline_least_stages(const struct pipeline *x); /* a depth that the spec sets is that of a ring */
 int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages *s);
 int pipeline_check_slices(const struct pipeline *x, int axis, int load); /* blocks along the axis share the load */
 int pipeline_check_cluster(const struct pipeline *x);
@@ -176,6 +176,8 @@ int pipeline_part_ring(struct pipeline *x);        /* by which sums come togethe
 int pipeline_part_memory(struct pipeline *x);      /* in the workspace, of blocks of no cluster; items are known */
 int pipeline_part_meeting(struct pipeline *x);     /* of consumers, behind other named barriers */
 int pipeline_part_place(struct pipeline *x, int op, const char *name); /* of the RESULT: a block's columns */
+int pipeline_check_stream(const struct pipeline *x); /* that blocks have shares of all turns, where the spec asks; 0, 1
+                                                      */
 
 /* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */
 

@@ -143,7 +143,7 @@ int pipeline_cluster(struct pipeline *x)
         x->cluster[i] = 1;
     for (int i = 0; i < x->program->axis_count; i++) {
         const struct program_axis *a = &x->program->axis[i];
-        if (a->extent < 0)
+        if (a->extent < 0 || a->share)
             continue;
         first = first < 0 ? i : first;
         tiled += a->tile > 0 ? 1 : 3;

@@ -27,10 +27,13 @@ static int walked(const struct plan *p)
     return -1;
 }
 
-/* Axes among whose items there is an order: not the one that is walked. */
+/* Axes among whose items there is an order: not the one that is walked, nor shares of an item's turns. */
 static int ordered(const struct plan *p)
 {
-    return p->item_count - (walked(p) >= 0);
+    int count = 0;
+    for (int i = 0; i < p->item_count; i++)
+        count += !p->item[i].share && p->item[i].axis != walked(p);
+    return count;
 }
 
 /* How many items along the first of two axes make a band of the order `way`, or a side of its squares; plain: the order
@@ -94,6 +97,11 @@ int pipeline_check_dynamic(const struct pipeline *x, bool persistent)
             return refuse(x, set,
                           "the blocks of a cluster that share a loop take an item together, and a counter gives each "
                           "its own; write over = \"blocks\" with its parts, or dynamic = false");
+    for (int i = 0; i < x->program->op_count; i++)
+        if (asked && x->program->op[i].kind == PROGRAM_LOOP && x->program->op[i].stream)
+            return refuse(x, set,
+                          "by stream each block has its share of all items' turns, and a counter gives it whole items; "
+                          "write dynamic = false, or take stream out");
     if (asked && x->blocks > 1)
         return refuse(x, set,
                       "blocks of a cluster take neighbouring items together, and a counter gives each its own; "
@@ -185,6 +193,8 @@ static int longest_first(struct pipeline *x)
         for (int k = 0; k < x->plan->item_count; k++) {
             const struct plan_item *item = &x->plan->item[k];
             int status = 0;
+            if (item->share)
+                continue;
             bool grows = !pipeline_reads_data(g, o->to) && pipeline_reads_axis(g, o->to, item->axis);
             grows = grows || derive_masks_grow(&x->d, i, item->axis, &status);
             if (!grows && !status)
@@ -197,12 +207,13 @@ static int longest_first(struct pipeline *x)
     return 1;
 }
 
-/* A loop of the program is split among blocks. */
+/* A loop of the program is split among blocks, or blocks have shares of its turns. */
 static bool has_parts(const struct pipeline *x)
 {
     bool parts = false;
     for (int i = 0; i < x->program->op_count; i++)
-        parts = parts || (x->program->op[i].kind == PROGRAM_LOOP && x->program->op[i].parts);
+        parts = parts || (x->program->op[i].kind == PROGRAM_LOOP &&
+                          (x->program->op[i].parts || x->program->op[i].stream));
     return parts;
 }
 
@@ -241,20 +252,22 @@ int pipeline_items(struct pipeline *x, bool persistent)
         if (a->extent < 0)
             continue;
         struct plan_item *item = &p->item[p->item_count++];
-        *item = (struct plan_item){.axis = i, .tile = a->tile > 0 ? a->tile : 1};
+        *item = (struct plan_item){.axis = i, .tile = a->tile > 0 ? a->tile : 1, .share = a->share};
         item->extent = expr_import(&p->fused, x->program->graph, a->extent);
+        if (item->extent < 0 || family_add_value(p, plan_text(p, "cluster.%s", a->name), x->cluster[i]))
+            return 3;
+        if (a->share && p->item_count > 1 && item[-1].share) /* how many turns: no more places of blocks */
+            continue;
         int extent = expr_import(g, x->program->graph, a->extent);
         total = expr_binary(g, EXPR_MUL, total, expr_ceil_div(g, extent, expr_int(g, item->tile * x->cluster[i])));
-        if (family_add_value(p, plan_text(p, "cluster.%s", a->name), x->cluster[i]))
-            return 3;
-        if (item->extent < 0 || total < 0)
+        if (total < 0)
             return 3;
     }
     int longest = longest_first(x);
     if (longest == 3 || leave_out(x, longest))
         return 3;
     for (int i = 0; i < p->item_count; i++)
-        if (p->item[i].axis != walked(p))
+        if (!p->item[i].share && p->item[i].axis != walked(p))
             two += x->program->axis[p->item[i].axis].tile > 0 ? 1 : 3;
     const struct spec_value *order = pipeline_field(x, "schedule.order");
     const char *way = order->set ? order->text

@@ -1,6 +1,7 @@
 /* The sums of a loop whose turns blocks share (lower/split.c): where they come together. Of a cluster each block
  * receives its columns from every other one, a stage of its ring for each value that the loop carries; of others each
- * writes its sums into the workspace. */
+ * writes its sums into the workspace. As a stream a block has at most two items that are not its own alone, that which
+ * its share begins within and that which it ends within, and so two parts there. */
 #include <string.h>
 
 #include "lower/pipeline/pipeline.h"
@@ -8,6 +9,7 @@
 enum {
     BARRIERS = 16, /* bytes of a stage's two mbarriers */
     MEETING = 8,   /* hardware barrier of the consumers */
+    PARTS_OF_BLOCK = 2,
     COUNTER = 128, /* bytes of the workspace that a tile's counter has for itself, and so much that begins it */
 };
 
@@ -102,6 +104,39 @@ static int number_tiles(struct pipeline *x, int *all)
     return tile < 0 || *all < 0 ? 3 : 0;
 }
 
+/* The records of a stream: two for each block of the grid, in each room for a counter and for a part. Which items are
+ * cut, and by how many blocks, depends on the grid; that no more than two by each block are, does not. 0 or 3. */
+static int stream_memory(struct pipeline *x, const struct program_op *loop, int bytes)
+{
+    struct plan *p = x->plan;
+    struct expr_graph *g = &p->fused;
+    const int record = COUNTER + bytes, count = loop->part_axis + 1;
+    x->d.part_tile = plan_some(expr_leaf(g, EXPR_AT, EXPR_INT, loop->part_axis));
+    x->d.part_count = plan_some(expr_leaf(g, EXPR_AT, EXPR_INT, count));
+    for (int i = 0; i < p->item_count; i++)
+        if (p->item[i].axis == count)
+            x->d.part_turns = plan_some(p->item[i].extent);
+    p->workspace_bytes = COUNTER;
+    p->workspace = plan_some(
+        expr_binary(&p->graph, EXPR_MUL, p->launch.grid[0], expr_int(&p->graph, PARTS_OF_BLOCK * (int64_t)record)));
+    int status = family_add_value(p, "parts.stream", 1);
+    status = status ? status : family_add_value(p, "parts.bytes", bytes);
+    status = status ? status : family_add_value(p, "parts.record", record);
+    status = status ? status : family_reason(p, "schedule.stream", "true", "the spec says so");
+    return status || (p->workspace > 0 && x->d.part_tile && x->d.part_count && x->d.part_turns) ? status : 3;
+}
+
+int pipeline_check_stream(const struct pipeline *x)
+{
+    const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
+    for (int i = 0; i < x->program->op_count; i++)
+        if (x->program->op[i].stream && persistent->set && !persistent->integer)
+            return pipeline_report(x, persistent->loc, "schedule.persistent", "PROGRAM-STREAM",
+                                   "a block takes one item alone where persistent = false, and by stream it has its "
+                                   "share of the turns of all; leave persistent out, or write stream = false");
+    return 0;
+}
+
 int pipeline_part_memory(struct pipeline *x)
 {
     struct plan *p = x->plan;
@@ -111,6 +146,8 @@ int pipeline_part_memory(struct pipeline *x)
         return 0;
     const struct program_op *loop = &x->program->op[result->loop];
     const int bytes = count * x->d.rows * result->tile.columns * (int)sizeof(float);
+    if (loop->stream)
+        return stream_memory(x, loop, bytes);
     const int record = COUNTER + loop->parts * bytes;
     int status = number_tiles(x, &all);
     p->workspace_bytes = COUNTER;

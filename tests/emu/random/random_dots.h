@@ -14,12 +14,13 @@ struct how {
     int stages, consumers, blocks; /* stages 0: left out; 64 rows of each consumer */
     int cluster_m, cluster_n;
     bool ahead, passing, sm_80;
-    int via;          /* of the first operand: 0 left out, 1 resident, 2 bulk */
-    int order, items; /* 0 left out; of `order`; 1 persistent, 2 one to a block */
-    int direction;    /* of the main loop's turns: 0 left out, 1 up, 2 down */
+    int via;                     /* of the first operand: 0 left out, 1 resident, 2 bulk */
+    int order, items;            /* 0 left out; of `order`; 1 persistent, 2 one to a block */
+    int direction;               /* of the main loop's turns: 0 left out, 1 up, 2 down */
     bool dynamic, in_turn, lane; /* in_turn: consumers take items in turn; lane: one of a warp waits */
-    bool swapped;         /* the second operand takes the instruction's rows */
-    int split;            /* of a product's loop; 0: left out; of that many blocks of no cluster below 0 */
+    bool swapped;                /* the second operand takes the instruction's rows */
+    bool stream;                 /* blocks have shares of all turns */
+    int split;                   /* of a product's loop; 0: left out; of that many blocks of no cluster below 0 */
     int m, n, k, tile;    /* its own tile, as struct dots has the first kernel's; of others once these are known */
     int warps_m, warps_n; /* 0: left out */
 };

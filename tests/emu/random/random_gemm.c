@@ -379,9 +379,13 @@ static void add_how(struct gemm *s)
     }
     if (chance(s, 30))
         random_write(g, "  pipeline = { stages = %d },\n", 2 + below(s, 5));
+    const bool stream = random_aside(g, "split", 0, 6) == 2;
     if (chance(s, 30)) {
-        const char *persistent = chance(s, 70) ? "true" : "false";
-        random_write(g, "  schedule = { order = \"%s\", persistent = %s },\n", PICK(s, orders), persistent);
+        const char *persistent = chance(s, 70) || stream ? "true" : "false";
+        random_write(g, "  schedule = { order = \"%s\", persistent = %s%s },\n", PICK(s, orders), persistent,
+                     stream ? ", stream = true" : "");
+    } else if (stream) {
+        random_write(g, "  schedule = { stream = true },\n");
     }
     if (random_aside(g, "split", 0, 6) == 0) /* where columns are so many times 8, and no axis is in the way */
         random_write(g, "  split = { k = %d },\n", 2 << random_aside(g, "split", 1, 3));

@@ -161,7 +161,7 @@ void random_dots_how(struct dots *d, int number)
     h->order = first || !like->order ? chosen : chosen + 1;
     chosen = random_choose(g, first || !like->items ? items : items + 1, first || !like->items ? 3 : 2);
     h->items = first || !like->items ? chosen : chosen + 1;
-    h->ahead = h->passing = h->dynamic = h->swapped = false;
+    h->ahead = h->passing = h->dynamic = h->swapped = h->stream = false;
     h->cluster_m = h->cluster_n = h->via = h->direction = h->split = 0;
     h->blocks = 1;
     h->warps_m = h->warps_n = 0;
@@ -233,8 +233,10 @@ void random_dots_write_how(struct dots *d, int number)
                  : number && d->how[0].passing ? ", turns = false"
                                                : "");
     const char *dynamic = h->dynamic ? "true" : number && d->how[0].dynamic ? "false" : NULL;
-    if (h->order || h->items || dynamic) {
+    if (h->order || h->items || dynamic || h->stream) {
         random_write(g, "  schedule = { ");
+        if (h->stream)
+            random_write(g, "stream = true%s", h->order || h->items || dynamic ? ", " : "");
         if (dynamic)
             random_write(g, "dynamic = %s%s", dynamic, h->order || h->items ? ", " : "");
         int group = h->order ? 1 + random_below(g, 4) : 0;
@@ -280,8 +282,11 @@ static void draw_split(struct dots *d, int number)
     int kind = random_aside(g, "split", number, 3);
     while (parts * blocks > 8 || h->n % (8 * parts))
         parts /= 2;
+    const bool shares = !h->sm_80 && !h->dynamic && h->items != 2;
     if (plain && !h->sm_80 && !h->dynamic && parts > 1 && kind == 1)
         h->split = parts;
+    else if (plain && shares && (kind == 0 || random_aside(g, "stream", number, 2)))
+        h->stream = true;
     else if (plain && kind > 0)
         h->split = -2 - random_aside(g, "blocks of a split", number, 3);
 }

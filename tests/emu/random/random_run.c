@@ -466,14 +466,6 @@ static void run_case(struct work *w, struct compile *c, struct tw_device *device
     trial_end(&trial);
 }
 
-static int blocks_of(const struct plan *p)
-{
-    int blocks = 1;
-    for (int i = 0; i < 3; i++)
-        blocks *= p->launch.cluster[i] ? p->launch.cluster[i] : 1;
-    return blocks;
-}
-
 static void take_event(void *context, const struct emu_event *event)
 {
     struct work *w = context;
@@ -552,8 +544,8 @@ static int open_device(struct work *w, struct compile *c, struct launcher *launc
     int status = mode == GPU ? tw_device_open_cuda(&c->rt, 0, device, error)
                              : tw_device_open_emu(&c->rt, &options, device, error);
     for (int v = 0; v < variants && status == TW_OK && mode != GPU; v++)
-        if (blocks_of(&launcher_unit(launcher, v)->plan) > (*device)->sm_count)
-            emu_device_set_sms(*device, blocks_of(&launcher_unit(launcher, v)->plan));
+        if (plan_blocks(&launcher_unit(launcher, v)->plan) > (*device)->sm_count)
+            emu_device_set_sms(*device, plan_blocks(&launcher_unit(launcher, v)->plan));
     if (status == TW_OK && w->o->device)
         fprintf(w->out, "device %s\n", (*device)->name);
     return status;
@@ -577,7 +569,7 @@ static int run_sizes(struct work *w, struct compile *c, struct tw_device *device
     for (int r = 0; r < k->run_count && loaded == TW_OK; r++) {
         bool last = r == k->run_count - 1;
         if (last && mode != GPU) { /* the size in which rings wrap: all items in one cluster */
-            emu_device_set_sms(device, blocks_of(&c->unit[0].plan));
+            emu_device_set_sms(device, plan_cluster(&c->unit[0].plan));
             loaded = load(c, launcher, device, mode, error);
         }
         for (int inputs = 0; inputs < 2 && loaded == TW_OK; inputs++) {
