@@ -2,7 +2,8 @@
 -- tests/bench/gemm_blocks.lua --kernel one_scale` and the like, those of one problem beside each other. `one_scale`: one
 -- a tensor, what the others are to come to 0.90 of.
 local M, N, K = dims "M N K"
-local sizes = { { M = 4096, N = 4096, K = 4096 }, { M = 4096, N = 7168, K = 2048 }, { M = 4096, N = 24576, K = 1536 } }
+local sizes = { { M = 4096, N = 4096, K = 4096 }, { M = 4096, N = 7168, K = 2048 }, { M = 4096, N = 24576, K = 1536 },
+                { M = 4096, N = 2112, K = 7168 } }
 local small = { { M = 200, N = 264, K = 400 } }
 
 -- One scale of B for each 128 columns: a tile lies in one of them, or, where it does not, in two.
