@@ -316,7 +316,10 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
         break;
     }
     case PLAN_WHEN:
-        cell(t, "if above %d", s->count);
+        if (s->place)
+            cell(t, "if held in %s", place);
+        else
+            cell(t, "if above %d", s->count);
         break;
     case PLAN_LOOP: {
         char less[32] = "", share[40] = "", count[16] = "";
@@ -326,7 +329,7 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
             snprintf(less, sizeof less, "%sless %d", s->count ? " " : "", s->less);
         if (s->share)
             snprintf(share, sizeof share, "%severy %d. turn", s->count || s->less ? ", " : "", s->share);
-        cell(t, "%s%s%s%s", count, s->kept ? ", kept" : "", less, share);
+        cell(t, "%s%s%s%s%s%s", count, s->kept ? ", kept" : "", less, share, s->place ? "held in " : "", place);
         break;
     }
     case PLAN_READ:

@@ -17,6 +17,9 @@ int derive_dot_steps(struct derive *d, int op);
 int derive_reduce(struct derive *d, int op);
 int derive_store(struct derive *d, int op);
 
+/* A chunk through a buffer to memory: what `write` writes, behind the wait for the buffer, then `store`. */
+int derive_chunk(struct derive *d, struct plan_step write, struct plan_step store);
+
 /* 1 where fp32 cannot hold the node, which is computed from sums of integers, as is told; else 0 or 3. */
 int derive_refuse_whole(struct derive *d, int op, int node);
 

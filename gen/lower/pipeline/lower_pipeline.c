@@ -665,7 +665,7 @@ static int registers(struct pipeline *x)
     int sum = OTHER_REGISTERS;
     for (int i = 0; i < p->place_count; i++)
         if (p->place[i].kind == PLAN_PLACE_ACCUMULATOR || p->place[i].kind == PLAN_PLACE_FRAGMENT ||
-            p->place[i].kind == PLAN_PLACE_OPERAND)
+            p->place[i].kind == PLAN_PLACE_OPERAND || p->place[i].kind == PLAN_PLACE_LATE)
             sum += p->place[i].registers;
     p->registers_estimate = sum > x->held ? sum : x->held;
     const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
@@ -674,9 +674,7 @@ static int registers(struct pipeline *x)
     return 0;
 }
 
-/* No thread computes what a product in a loop reads or adds to: tiles come through shared memory, sums are only added
- * to. */
-static bool only_multiplies(const struct pipeline *x)
+bool pipeline_only_multiplies(const struct pipeline *x)
 {
     bool plain = true;
     for (int i = 0; i < x->program->op_count; i++) {
@@ -701,7 +699,7 @@ static int decide(struct pipeline *x)
     const struct spec_value *poll = pipeline_field(x, "pipeline.poll");
     x->d.warps_n = 1;
     const bool asked = poll->set && strcmp(poll->text, "lane") == 0;
-    x->d.lane = asked && only_multiplies(x);
+    x->d.lane = asked && pipeline_only_multiplies(x);
     if (asked && family_reason(x->plan, "pipeline.poll", x->d.lane ? "lane" : "warp", "%s",
                                x->d.lane ? "the spec says so"
                                          : "threads compute between products, and the compiler moves that past a wait "

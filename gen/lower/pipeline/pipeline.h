@@ -128,6 +128,18 @@ int pipeline_check_cluster(const struct pipeline *x);
 int pipeline_refuse_output(const struct pipeline *x, int op);
 int pipeline_check_element(const struct pipeline *x, int tensor); /* is read by arithmetic */
 
+/* ---- pipeline_late.c --- */
+
+/* The STORE, of so many columns a row in chunks of `width`, goes out in the next item's turns: its place. 0, 1, 3. */
+int pipeline_late(struct pipeline *x, int op, int columns, int width);
+
+/* pipeline_stores.c: registers that a late store takes beside sums and results: of a turn, or where it is packed. */
+int pipeline_beside_late(const struct pipeline *x, int op, int width);
+
+/* lower_pipeline.c: no thread computes what a product in a loop reads or adds to: tiles come through shared memory, sums
+ * are only added to. */
+bool pipeline_only_multiplies(const struct pipeline *x);
+
 /* ---- pipeline_cluster.c ------------------------------------------------------------------------------------------ */
 
 /* Blocks that share tiles by multicast: where the spec says so; else two along the first of two axes with tiles. 0, 1.

@@ -218,6 +218,15 @@ static int held(const struct pipeline *x, int op, int columns, bool only)
     return sum + of_whole_rows(x, op) + (s->column + s->rows + s->places > 0 ? OF_UNROLLED : 0);
 }
 
+int pipeline_beside_late(const struct pipeline *x, int op, int width)
+{
+    const struct pipeline_store *s = &x->store[op];
+    const bool makes = s->column + s->rows + s->places + s->each > 0;
+    /* A sum that is packed is free, and its results take half of it: no more is held of both than behind them. */
+    const int packing = width / 4 + of_whole_rows(x, op) + (makes ? OF_UNROLLED : 0) - x->plan->place[0].registers / 2;
+    return OTHER_REGISTERS + (packing > 0 ? packing : 0);
+}
+
 int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
 {
     const struct plan_tensor *t = &x->plan->tensor[x->program->op[op].tensor];
