@@ -229,12 +229,13 @@ void protocol_check_places_end(struct run *x, struct thread *t)
 {
     for (int i = 0; i < x->p->role[t->role].step_count; i++) {
         const int late = protocol_late_place(x->p, &x->p->role[t->role].step[i]);
-        if (late < 0 || t->flow.late[late].left == 0)
+        const int packed = late < 0 ? 0 : t->flow.late[late].packed, left = late < 0 ? 0 : t->flow.late[late].left;
+        if (packed + left == 0)
             continue;
         t->flow.step = i;
-        FAULT(x, t, -1, "PROTOCOL-LATE",
-              "the role ends with %d chunk%s held in %s, which never go out; write a loop of the place at the end",
-              t->flow.late[late].left, t->flow.late[late].left == 1 ? "" : "s", name_of(x, step_of(t)->place));
+        FAULT(x, t, -1, "PROTOCOL-LATE", "the role ends with %d chunk%s %s in %s, which never go out; write a %s",
+              packed + left, packed + left == 1 ? "" : "s", left ? "held" : "packed and not held",
+              name_of(x, step_of(t)->place), left ? "loop of the place at the end" : "touch that holds them");
         return;
     }
     for (int i = 0; i < x->p->place_count && !x->failed; i++) {

@@ -836,7 +836,7 @@ for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
 //@         -- A chunk of what the item before has left in registers, or all that is left.
 //@         local place, chunks, pairs = step.place, late_chunks(step.place), chunk_columns(model.tensor[call]) // 8
 //@         local across = chunks // blocks
-//@         if op == "loop" then
+//@         if op == "loop" and chunks > 1 then
 #pragma unroll 1
 while (${place}_next < ${chunks}) {
 //@         else
@@ -1145,12 +1145,16 @@ ${call}(${ring}_fill);
 ${ring}_advance(${ring}_fill);
 //@     elseif op == "write" and has(step, "place") then
 //@         local place, last = step.place, late_chunks(step.place) - 1
+//@         if last == 0 then
+${call}(${place}[0], consumer, buffer);
+//@         else
 switch (${place}_next) { // and not a choice for each register
-//@         for c = 0, last do
-//@             local when = c < last and "case " .. c or "default"
+//@             for c = 0, last do
+//@                 local when = c < last and "case " .. c or "default"
 ${when}: ${call}(${place}[${c}], consumer, buffer); break;
-//@         end
+//@             end
 }
+//@         end
 //@     elseif op == "write" then
 ${call}(part, consumer, buffer);
 //@     elseif op == "fence_async" then

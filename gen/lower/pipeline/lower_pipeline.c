@@ -21,6 +21,8 @@ enum {
     CONSUMER_BESIDE_COPIES = 224,
     CONSUMER_MOST = 240,
     CONSUMER_OF_THREE = 152,
+    CONSUMER_OF_THREE_LATE = 160, /* beside a producer of PRODUCER_OF_LATE; all that 512 threads begin with */
+    PRODUCER_OF_LATE = 32,
     SPARE_REGISTERS = 16,
     STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
     OTHER_REGISTERS = 24, /* of a consumer beside its places: addresses, descriptors, results under way */
@@ -466,6 +468,9 @@ static struct budgets budgets(const struct pipeline *x)
     int consumers = x->d.consumers;
     bool copied = copies(x),
          much = pipeline_registers_taken(x) + OTHER_REGISTERS > CONSUMER_REGISTERS - SPARE_REGISTERS;
+    if (consumers == 3 && x->d.late && !copied && !x->dynamic &&
+        pipeline_registers_taken(x) + PIPELINE_BESIDE_LATE > CONSUMER_OF_THREE)
+        return (struct budgets){PRODUCER_OF_LATE, CONSUMER_OF_THREE_LATE};
     if (consumers == 3)
         return (struct budgets){copied ? PRODUCER_COPIES : PRODUCER_REGISTERS, CONSUMER_OF_THREE};
     if (much && consumers == 1)
@@ -662,7 +667,7 @@ int pipeline_bytes_moved(struct plan *p)
 static int registers(struct pipeline *x)
 {
     struct plan *p = x->plan;
-    int sum = OTHER_REGISTERS;
+    int sum = x->d.late ? PIPELINE_BESIDE_LATE : OTHER_REGISTERS;
     for (int i = 0; i < p->place_count; i++)
         if (p->place[i].kind == PLAN_PLACE_ACCUMULATOR || p->place[i].kind == PLAN_PLACE_FRAGMENT ||
             p->place[i].kind == PLAN_PLACE_OPERAND || p->place[i].kind == PLAN_PLACE_LATE)

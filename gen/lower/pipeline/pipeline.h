@@ -12,6 +12,7 @@
 enum {
     PIPELINE_ROWS = 64,    /* of a wgmma */
     PIPELINE_K_BYTES = 32, /* of its operands along k, and of an mma.sync's */
+    PIPELINE_BESIDE_LATE = 16, /* registers of a consumer beside sums and late results: what ptxas takes in a turn */
 };
 
 struct pipeline {

@@ -62,7 +62,7 @@ int pipeline_late(struct pipeline *x, int op, int columns, int width)
         return refuse(x, why);
     if (!x->d.late)
         x->d.late = plan_alloc(p, sizeof *x->d.late * ((size_t)x->program->op_count + 1));
-    const int sums = pipeline_registers_taken(x), words = x->d.blocks * columns * (int)tw_dtype_bytes(t->dtype) / 8;
+    const int words = x->d.blocks * columns * (int)tw_dtype_bytes(t->dtype) / 8;
     const struct plan_place place = {.name = plan_text(p, "%s_late", t->name),
                                      .kind = PLAN_PLACE_LATE,
                                      .dtype = t->dtype,
@@ -73,13 +73,17 @@ int pipeline_late(struct pipeline *x, int op, int columns, int width)
     if (!x->d.late || !place.name || !(x->d.late[op] = plan_add_place(p, place)))
         return 3;
     const int most = pipeline_consumer_registers(x), beside = pipeline_beside_late(x, op, width);
-    x->held = sums + words + beside > x->held ? sums + words + beside : x->held;
-    if (sums + words + beside <= most)
+    const int all = pipeline_registers_taken(x);
+    int late = 0;
+    for (int i = 0; i < p->place_count; i++)
+        late += p->place[i].kind == PLAN_PLACE_LATE ? p->place[i].registers : 0;
+    x->held = all + beside > x->held ? all + beside : x->held;
+    if (all + beside <= most)
         return 0;
     char text[400];
     snprintf(text, sizeof text,
              "a thread holds %d registers of sums, %d of the results that go out late and about %d beside them, and "
              "has %d; write store = \"chunks\", or a smaller tile",
-             sums, words, beside, most);
+             all - late, late, beside, most);
     return refuse(x, text);
 }

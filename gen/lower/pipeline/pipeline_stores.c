@@ -224,7 +224,7 @@ int pipeline_beside_late(const struct pipeline *x, int op, int width)
     const bool makes = s->column + s->rows + s->places + s->each > 0;
     /* A sum that is packed is free, and its results take half of it: no more is held of both than behind them. */
     const int packing = width / 4 + of_whole_rows(x, op) + (makes ? OF_UNROLLED : 0) - x->plan->place[0].registers / 2;
-    return OTHER_REGISTERS + (packing > 0 ? packing : 0);
+    return PIPELINE_BESIDE_LATE + (packing > 0 ? packing : 0);
 }
 
 int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
