@@ -177,20 +177,16 @@ static int chunk_columns(const struct plan_tensor *t, const struct program_op *s
 
 int derive_chunk(struct derive *d, struct plan_step write, struct plan_step store)
 {
-    const int ring = write.ring;
+    const int stages = d->work.l->plan->ring[write.ring].stages;
     const struct plan_step chunk[] = {
-        {.op = PLAN_STORE_WAIT,
-         .ring = ring,
-         .tensor = -1,
-         .count = d->work.l->plan->ring[ring].stages - 1,
-         .call = "d_wait"},
+        {.op = PLAN_STORE_WAIT, .ring = write.ring, .tensor = -1, .count = stages - 1, .call = "d_wait"},
         {.op = PLAN_BARRIER,
          .ring = -1,
          .tensor = -1,
          .call = "d_barrier",
          .why = "one thread has waited for the store, for all of them"},
         write,
-        {.op = PLAN_FENCE_ASYNC, .ring = ring, .tensor = -1, .call = "d_fence"},
+        {.op = PLAN_FENCE_ASYNC, .ring = write.ring, .tensor = -1, .call = "d_fence"},
         {.op = PLAN_BARRIER,
          .ring = -1,
          .tensor = -1,
