@@ -16,8 +16,8 @@
  *     often, with all loops inside of it at 0, at 1 and at 2,
  *     with the loops inside of it at edges: 0, 1, 2, stages - 1, stages, stages + 1, 2 * stages + 1, most,
  *     and in one long run in which edges follow each other as they fall.
- * A late place holds chunks of one item in the turns of the next, one less with each turn in which one goes out, so that
- * a loop's first turns differ from those in its midst: as many as chunks are held at most, and so many more are
+ * A late place holds chunks of one item in the turns of the next, one less with each turn in which one goes out, so
+ * that a loop's first turns differ from those in its midst: as many as chunks are held at most, and so many more are
  * explored, as of turns that are peeled off.
  * The argument is for each loop and its neighbours. Three loops that fail only together, at three numbers that do not
  * follow each other in the long run, are beyond it; tests/unit/plan/test_protocol_random.c holds what passes against

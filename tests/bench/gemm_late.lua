@@ -15,7 +15,8 @@ local base = kernel "chunks" {
 }
 kernel "whole" { like = base, pipeline = { stages = 3, store = "whole" } }
 kernel "in_turn_176" { like = base, tile = { n = 176 }, pipeline = { stages = 4, mode = "items" } }
-kernel "in_turn_192" { like = base, tile = { n = 192 }, pipeline = { stages = 4, mode = "items" }, schedule = { group = 16 } }
+kernel "in_turn_192" { like = base, tile = { n = 192 }, pipeline = { stages = 4, mode = "items" },
+  schedule = { group = 16 } }
 kernel "late" { like = base, pipeline = { store = "late" } }
 kernel "late_3" { like = base, pipeline = { stages = 3, store = "late" } }
 kernel "late_group_16" { like = base, pipeline = { store = "late" }, schedule = { group = 16 } }

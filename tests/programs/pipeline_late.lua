@@ -1,5 +1,5 @@
--- Results that go out in the next item's first turns, packed in registers until then: several chunks of 64 rows and one,
--- of one to three consumers, with clusters and without; with arithmetic, two results, and 32 bits.
+-- Results that go out in the next item's first turns, packed in registers until then: several chunks of 64 rows and
+-- one, of one to three consumers, with clusters and without; with arithmetic, two results, and 32 bits.
 local M, N, K = dims "M N%8 K"
 local late = { store = "late" }
 local function gemm(name, fields)
@@ -16,11 +16,12 @@ end
 gemm("late_gemm", {
   cluster = { m = 2 }, -- and one turn, as many as chunks, one more; fewer items than blocks
   run = {
-    { M = 520, N = 776, K = 40 }, { M = 392, N = 520, K = 256 }, { M = 72, N = 40, K = 200 }, { M = 300, N = 520, K = 264 },
-    { M = 520, N = 520, K = 0 },
+    { M = 520, N = 776, K = 40 }, { M = 392, N = 520, K = 256 }, { M = 72, N = 40, K = 200 },
+    { M = 300, N = 520, K = 264 }, { M = 520, N = 520, K = 0 },
   },
 })
-gemm("late_192", { tile = { m = 128, n = 192, k = 64 }, cluster = { m = 1, n = 2 }, pipeline = { store = "late", stages = 3 } })
+gemm("late_192", { tile = { m = 128, n = 192, k = 64 }, cluster = { m = 1, n = 2 },
+  pipeline = { store = "late", stages = 3 } })
 gemm("late_two_blocks", { tile = { m = 256, n = 128, k = 64 }, pipeline = { store = "late", poll = "lane" } })
 gemm("late_alone", { tile = { m = 64, n = 256, k = 32 }, cluster = { m = 1, n = 2 } })
 gemm("late_of_three", { tile = { m = 192, n = 192, k = 64 } })
@@ -46,7 +47,8 @@ gemm("late_two_results", {
 local G = dims "G"
 kernel "late_gated" {
   X = tensor { G, M, K, dtype = "bf16", axes = "g m k" }, W = tensor { G, N, K, dtype = "bf16", axes = "g n k" },
-  V = tensor { G, N, K, dtype = "bf16", axes = "g n k" }, D = tensor { G, M, N, dtype = "bf16", axes = "g m n", out = true },
+  V = tensor { G, N, K, dtype = "bf16", axes = "g n k" },
+  D = tensor { G, M, N, dtype = "bf16", axes = "g m n", out = true },
   axes = "g m n k", tile = { m = 128, n = 128, k = 64 }, grid = { g = G, m = M, n = N }, arch = { sm_90a = {} },
   pipeline = late,
   program = function(t, at, tile)
@@ -71,5 +73,7 @@ kernel "late_gated" {
       end
     end
   end,
-  run = { { G = 3, M = 200, N = 136, K = 72 }, { G = 2, M = 264, N = 264, K = 200 }, { G = 2, M = 136, N = 72, K = 0 } },
+  run = {
+    { G = 3, M = 200, N = 136, K = 72 }, { G = 2, M = 264, N = 264, K = 200 }, { G = 2, M = 136, N = 72, K = 0 },
+  },
 }

@@ -46,8 +46,8 @@
  * loaded outside of the loop that reads it has one stage, and a barrier of its own before it is filled. Dots are done
  * when they are issued, so that nothing is looked ahead to.
  *
- * LATE STORES. What a store's arithmetic gives is packed into registers behind the item, and goes out in the next item's
- * first turns, a chunk in each, while products run (derive_late.c).
+ * LATE STORES. What a store's arithmetic gives is packed into registers behind the item, and goes out in the next
+ * item's first turns, a chunk in each, while products run (derive_late.c).
  *
  * TURNS. Consumers that take turns issue the next turn's dot and the one that it stands before together: each waits for
  * the one before it, and passes the tensor cores on behind the second.

@@ -137,8 +137,8 @@ int pipeline_late(struct pipeline *x, int op, int columns, int width);
 /* pipeline_stores.c: registers that a late store takes beside sums and results: of a turn, or where it is packed. */
 int pipeline_beside_late(const struct pipeline *x, int op, int width);
 
-/* lower_pipeline.c: no thread computes what a product in a loop reads or adds to: tiles come through shared memory, sums
- * are only added to. */
+/* lower_pipeline.c: no thread computes what a product in a loop reads or adds to: tiles come through shared memory, and
+ * sums are only added to. */
 bool pipeline_only_multiplies(const struct pipeline *x);
 
 /* ---- pipeline_cluster.c ------------------------------------------------------------------------------------------ */

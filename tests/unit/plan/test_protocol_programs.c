@@ -516,7 +516,7 @@ static const struct {
     {"a late chunk stored before it is written", LATE, late_write_unmet, CONSUMER, "PROTOCOL-BARRIER", false},
     {"a late chunk unfenced", LATE, late_unfenced, CONSUMER, "PROTOCOL-FENCE", false},
     {"a late chunk goes out twice", LATE, late_twice, CONSUMER "step 12 write", "PROTOCOL-LATE", false},
-    {"chunks that no turn is left for never go out", LATE, late_never, CONSUMER "step 23 touch", "PROTOCOL-LATE", false},
+    {"chunks that no turn is left for", LATE, late_never, CONSUMER "step 23 touch", "PROTOCOL-LATE", false},
     {"the last item's chunks never go out", LATE, last_late_never, CONSUMER, "PROTOCOL-LATE", false},
     {"half the chunks packed", LATE, late_half_packed, CONSUMER "step 33 touch", "PROTOCOL-LATE", false},
     {"chunks not held", LATE, late_not_held, CONSUMER, "PROTOCOL-LATE", false},
