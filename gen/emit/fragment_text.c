@@ -18,7 +18,7 @@ enum {
 
 struct fragment {
     const struct plan *plan;
-    const bool *narrow; /* fragment_context's */
+    const bool *narrow;  /* fragment_context's */
     bool row, column;
     const char *element; /* text behind the name of a fragment's place, NULL: a name for the element itself */
     bool pairs;          /* elements are read beside their neighbours, where that can be */
@@ -200,7 +200,8 @@ static void begin(lua_State *L, struct fragment *f)
         c->narrow = find_narrow(c->plan, emit_helper_arena(L));
     if (!c->narrow)
         luaL_error(L, "out of memory");
-    *f = (struct fragment){.plan = c->plan, .narrow = c->narrow, .element = "[block][pair * 4 + half * 2 + lane]"};
+    *f = (struct fragment){
+        .plan = c->plan, .narrow = c->narrow, .element = "[block][pair * 4 + half * 2 + lane]"};
 }
 
 static const struct plan_step *find_step(lua_State *L, const struct plan *p)

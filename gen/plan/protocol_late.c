@@ -75,7 +75,8 @@ static bool is_followed(const struct plan *p, const struct plan_role *role)
 {
     for (int i = 0; i < role->step_count; i++) {
         const struct plan_step *s = &role->step[i];
-        if (s->share > 1 || (s->op == PLAN_FILL && p->ring[s->ring].filler == PLAN_FILL_CP_ASYNC))
+        const bool fills = s->op == PLAN_FILL && s->ring >= 0 && s->ring < p->ring_count;
+        if (s->share > 1 || (fills && p->ring[s->ring].filler == PLAN_FILL_CP_ASYNC))
             return false;
     }
     return true;

@@ -239,7 +239,7 @@ int derive_produce(struct derive *d, int number, int shift);
 /* ---- derive_late.c: each returns 0, 1 or 3, and does nothing where no store is late */
 
 int derive_late_turn(struct derive *d, int loop); /* at the end of a turn: a chunk of each that is held */
-int derive_late_left(struct derive *d); /* behind the turns, and behind the last item: what is held still */
+int derive_late_left(struct derive *d, int loop); /* behind its turns, or (-1) the last item: what is held still */
 /* Behind an item: the results of the STORE, `chunks` of them, and where they belong. */
 int derive_late_pack(struct derive *d, int op, int expression, int chunks);
 

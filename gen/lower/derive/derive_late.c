@@ -40,15 +40,23 @@ static int send(struct derive *d, enum plan_op flow, const char *why)
     return status;
 }
 
-int derive_late_turn(struct derive *d, int loop)
+/* Chunks go out in the item's only loop with products. */
+static bool multiplies(const struct derive *d, int loop)
 {
-    (void)loop; /* the item's only one with products (pipeline_late.c) */
-    return send(d, PLAN_WHEN, "a chunk of the item before goes out while this turn's products run");
+    for (int i = loop + 1; i < d->work.program->op[loop].end; i++)
+        if (d->work.program->op[i].kind == PROGRAM_DOT)
+            return true;
+    return false;
 }
 
-int derive_late_left(struct derive *d)
+int derive_late_turn(struct derive *d, int loop)
 {
-    return send(d, PLAN_LOOP, "chunks that no turn was left for");
+    return multiplies(d, loop) ? send(d, PLAN_WHEN, "a chunk of the item before, while this turn's products run") : 0;
+}
+
+int derive_late_left(struct derive *d, int loop)
+{
+    return loop < 0 || multiplies(d, loop) ? send(d, PLAN_LOOP, "chunks that no turn was left for") : 0;
 }
 
 int derive_late_pack(struct derive *d, int op, int expression, int chunks)

@@ -557,7 +557,7 @@ static int loop(struct derive *d, int number)
     if (d->producer && peeled && !alone && !status)
         status = derive_take_for(d, number, true);
     status = status ? status : turns(d, number, &range);
-    status = status ? status : derive_late_left(d);
+    status = status ? status : derive_late_left(d, number);
     d->around = around;
     d->ahead = d->before = -1;
     d->alone = outer_alone;
@@ -674,7 +674,7 @@ int derive_steps(struct derive *d)
     status = status ? status : derive_end_last(d);
     status = status ? status : derive_next_item(d, false);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
-    status = status ? status : derive_late_left(d);
+    status = status ? status : derive_late_left(d, -1);
     status = status ? status : derive_end_items(d);
     status = status       ? status
              : in_turn(d) ? pass_on(d, PLAN_BARRIER, PLAN_NEXT, "nobody leaves behind what was passed on to it")
