@@ -24,8 +24,8 @@
  * random numbers beyond those explored.
  *
  * ITS PREMISE is the language's: numbers come from data which every role reads alike and nobody writes, and data
- * decides how often a body is run, never what is in it. What a late place holds is no number of its own: it follows from
- * the way so far. */
+ * decides how often a body is run, never what is in it. What a late place holds is no number of its own: it follows
+ * from the way so far. */
 #include "plan/protocol.h"
 
 #include <stdlib.h>

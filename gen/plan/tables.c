@@ -316,10 +316,7 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
         break;
     }
     case PLAN_WHEN:
-        if (s->place)
-            cell(t, "if held in %s", place);
-        else
-            cell(t, "if above %d", s->count);
+        cell(t, s->place ? "if held in %s%.0d" : "if above %s%d", place, s->count);
         break;
     case PLAN_LOOP: {
         char less[32] = "", share[40] = "", count[16] = "";

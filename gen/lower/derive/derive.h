@@ -46,9 +46,6 @@
  * loaded outside of the loop that reads it has one stage, and a barrier of its own before it is filled. Dots are done
  * when they are issued, so that nothing is looked ahead to.
  *
- * LATE STORES. What a store's arithmetic gives is packed into registers behind the item, and goes out in the next
- * item's first turns, a chunk in each, while products run (derive_late.c).
- *
  * TURNS. Consumers that take turns issue the next turn's dot and the one that it stands before together: each waits for
  * the one before it, and passes the tensor cores on behind the second.
  */
@@ -109,7 +106,7 @@ struct derive {
     int *first;       /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
     int meeting;      /* without a producer: of plan.barrier, where all threads meet */
     bool *once;       /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
-    int *late;  /* by operation: plan_some(place) of a STORE that goes out in the next item's turns; NULL: none does */
+    int *late;             /* by operation: plan_some(place) of a STORE that derive_late.c sends; NULL: none is late */
     int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
     bool lane;             /* one lane of a warp waits for a stage, and the others for it */
     int turns;             /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
@@ -235,13 +232,6 @@ bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
 /* ---- derive_produce.c */
 /* The producer's steps for the next stage of the ring. 0, 1, 3. */
 int derive_produce(struct derive *d, int number, int shift);
-
-/* ---- derive_late.c: each returns 0, 1 or 3, and does nothing where no store is late */
-
-int derive_late_turn(struct derive *d, int loop); /* at the end of a turn: a chunk of each that is held */
-int derive_late_left(struct derive *d, int loop); /* behind its turns, or (-1) the last item: what is held still */
-/* Behind an item: the results of the STORE, `chunks` of them, and where they belong. */
-int derive_late_pack(struct derive *d, int op, int expression, int chunks);
 
 /* ---- derive_limits.c */
 
