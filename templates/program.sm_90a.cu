@@ -181,6 +181,19 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@             if has(s, "place") and s.place == p.name then tensor = s.tensor end
 //@         end
         ${tensor}_two ${p.name}[${halves}][${pairs}];
+//@     elseif p.kind == "late" then
+//@         -- Packed results of the item before, by chunk; the first chunk that has not gone out; where they belong.
+//@         local type, name = bytes(p.dtype) == 4 and ctype(p.dtype) or "u32", p.name
+//@         local chunks, places = 0, ""
+//@         for _, s in ipairs(plan.role.consumer.step) do
+//@             if s.op == "touch" and s.call == "hold" and s.place == name then
+//@                 chunks = s.count
+//@                 for d = 0, #s.at - 1 do places = places .. ", " .. name .. "_at" .. d .. " = 0" end
+//@             end
+//@         end
+//@         local each = p.registers // chunks
+        ${type} ${name}[${chunks}][${each}];
+        int ${name}_next = ${chunks}${places};
 //@     else
 //@         local type = p.kind == "operand" and "u32" or ctype(p.dtype)
 //@         local each = p.registers // blocks

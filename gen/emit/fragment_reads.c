@@ -11,6 +11,11 @@ bool fragment_reads_ahead(const struct plan_step *step)
     return step->op == PLAN_GLOBAL && step->place && step->node;
 }
 
+bool fragment_packs(const struct plan *p, const struct plan_step *step)
+{
+    return step->op == PLAN_TOUCH && step->node && p->place[plan_number(step->place)].kind == PLAN_PLACE_LATE;
+}
+
 bool fragment_stores_pairs(const struct plan *p, const struct plan_step *step)
 {
     return step->op == PLAN_GLOBAL && step->cols > 1 && p->mma_count > 0 && strcmp(p->mma[0].kind, "mma.sync") == 0;
@@ -60,7 +65,7 @@ int emit_fragment_reads(lua_State *L)
             for (int k = 0; k < 2; k++)
                 if (node[k])
                     mark(p, plan_number(node[k]), tensor,
-                         step->op == PLAN_WRITE || fragment_reads_ahead(step) ||
+                         step->op == PLAN_WRITE || fragment_packs(p, step) || fragment_reads_ahead(step) ||
                              (k == 0 && fragment_stores_pairs(p, step)),
                          &columns, &elements);
             for (int d = 0; d < SPEC_MAX_RANK; d++)

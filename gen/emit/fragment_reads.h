@@ -7,6 +7,9 @@
 /* The step reads elements of tensors for a store, a chunk of it ahead. */
 bool fragment_reads_ahead(const struct plan_step *step);
 
+/* The step packs a chunk of what a store will send off late. */
+bool fragment_packs(const struct plan *p, const struct plan_step *step);
+
 /* The step stores a tile straight from registers, an element and its neighbour at a time. */
 bool fragment_stores_pairs(const struct plan *p, const struct plan_step *step);
 

@@ -290,7 +290,8 @@ static void ask(lua_State *L, struct fragment *f, const char *part, struct quest
         f->element = "_part[pair * 2 + lane]";
     if (strcmp(part, "held") == 0)
         f->element = NULL;
-    f->pairs = step->op == PLAN_WRITE || fragment_reads_ahead(step) || (q->value && fragment_stores_pairs(p, step));
+    f->pairs = step->op == PLAN_WRITE || fragment_packs(p, step) || fragment_reads_ahead(step) ||
+               (q->value && fragment_stores_pairs(p, step));
     f->guard = arena_alloc(emit_helper_arena(L), ((size_t)p->fused.count + 1) * sizeof *f->guard);
     if (!f->guard)
         luaL_error(L, "out of memory");
@@ -363,7 +364,8 @@ int emit_fragment_step(lua_State *L)
         lua_pushstring(L, p->place[only].name);
         lua_setfield(L, -2, "place");
     }
-    lua_pushboolean(L, only >= 0 && (reads_is_long(p, node) || (q.step->op == PLAN_WRITE && q.step->once)));
+    lua_pushboolean(L, only >= 0 && !fragment_packs(p, q.step) &&
+                           (reads_is_long(p, node) || (q.step->op == PLAN_WRITE && q.step->once)));
     lua_setfield(L, -2, "long");
     const struct expr_node *whole = &p->fused.node[node];
     lua_pushboolean(L, q.value && whole->op == EXPR_TILE && p->place[whole->integer].kind != PLAN_PLACE_ROWS);

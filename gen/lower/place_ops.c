@@ -84,7 +84,7 @@ bool place_ends(const struct plan *p, const struct plan_step *s, int *from, int 
         *from = s->place ? PLACE_END_GLOBAL : PLACE_END_VALUE, *to = s->place ? place : PLACE_END_GLOBAL;
         return true;
     case PLAN_WRITE: /* by threads of a producer, or of what holds the results */
-        *from = p->ring[s->ring].filler == PLAN_FILL_ARRIVE ? PLACE_END_GLOBAL : PLACE_END_VALUE;
+        *from = p->ring[s->ring].filler == PLAN_FILL_ARRIVE ? PLACE_END_GLOBAL : place;
         *to = p->ring[s->ring].filler == PLAN_FILL_ARRIVE ? PLACE_END_STAGE : PLACE_END_BUFFER;
         return true;
     case PLAN_STORE:

@@ -310,7 +310,7 @@ static void check_ring(const struct plan *p, int role, int step, struct diag_set
 
 /* Which kinds of place a step may have, as a bit set. */
 enum { REGISTERS = (1 << PLAN_PLACE_COUNT) - 1 - (1 << PLAN_PLACE_SHARED) };
-static const unsigned char kinds[PLAN_OP_COUNT] = {
+static const unsigned short kinds[PLAN_OP_COUNT] = {
     [PLAN_MMA] = 1 << PLAN_PLACE_ACCUMULATOR,
     [PLAN_TOUCH] = REGISTERS,
     [PLAN_SCRATCH_WRITE] = 1 << PLAN_PLACE_SHARED,
@@ -423,7 +423,7 @@ static int check_role(const struct plan *p, int role, struct diag_set *diags)
                            "a number is below zero: count %d, least %d, less %d, "
                            "back %d; write 0 or more",
                            s->count, s->least, s->less, s->back);
-        if (s->op == PLAN_WHEN && !s->call)
+        if (s->op == PLAN_WHEN && !s->call && !s->place)
             protocol_fault(p, diags, role, -1, i, "PROTOCOL-ORDER", "names no class of loops whose trips decide");
         if (s->op == PLAN_BARRIER || s->op == PLAN_BARRIER_ARRIVE) {
             if (s->count >= p->barrier_count)
@@ -443,6 +443,7 @@ static int check_role(const struct plan *p, int role, struct diag_set *diags)
             check_ring(p, role, i, diags);
     }
     check_operands(p, role, diags);
+    protocol_check_late(p, role, diags);
     if (depth > 0)
         protocol_fault(p, diags, role, -1, r->step_count - 1, "PROTOCOL-ORDER", "%d loop%s not ended", depth,
                        depth > 1 ? "s are" : " is");

@@ -14,7 +14,8 @@ enum {
     PROTOCOL_MAX_VARIABLES = 32, /* of loops; a Plan with more may not release behind one of the others */
     PROTOCOL_MAX_THREADS = 1024,
     PROTOCOL_MAX_CLASSES = 16,
-    PROTOCOL_MAX_TURNS = 32
+    PROTOCOL_MAX_TURNS = 32,
+    PROTOCOL_MAX_LATE = 4 /* late places */
 };
 
 /* ---- how often each loop turns (protocol_flow.c) ----------------------------------------------------------------- */
@@ -47,6 +48,11 @@ struct protocol_code {
 int protocol_code(const struct plan *p, struct protocol_code *code);
 void protocol_code_free(struct protocol_code *code);
 
+/* Chunks of a late place: packed, and not held yet; held, and not taken yet. */
+struct protocol_late {
+    int packed, left;
+};
+
 /* Where an executor is in its program. foreign: depth of the shared loop whose turn is another instance's, 0: none.
  * next: the instance whose turn follows the last that has begun of a shared loop. */
 struct protocol_flow {
@@ -55,6 +61,7 @@ struct protocol_flow {
         int begin, turn, end; /* the LOOP or WHEN, its turn and one past its last */
         unsigned key;         /* of the turns of the LOOPs around it */
     } loop[PROTOCOL_MAX_DEPTH];
+    struct protocol_late late[PROTOCOL_MAX_LATE]; /* by number of the place among the late ones */
 };
 
 /* Trips of the class (or of the step's own count), before what is peeled off, where the flow stands. */
@@ -67,6 +74,15 @@ int protocol_turns(const struct plan *p, const struct protocol_code *code, const
 /* Makes the LOOP, WHEN or END at flow->step and goes to the step that follows it. */
 void protocol_turn(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips, int role,
                    int instance, struct protocol_flow *flow);
+
+/* Of a step with a late place: its number among them; else -1. */
+int protocol_late_place(const struct plan *p, const struct plan_step *s);
+/* The step changes what a late place holds: TOUCH or WRITE. */
+bool protocol_holds(const struct plan *p, const struct plan_step *s);
+/* What such a step does. What is wrong with it, else LATE_FINE: a chunk is taken where none is held, results are packed
+ * over chunks that never went out, chunks are held that were not packed. */
+enum protocol_late_fault { LATE_FINE, LATE_NONE_HELD, LATE_LOST, LATE_NOT_PACKED };
+enum protocol_late_fault protocol_hold(const struct plan *p, const struct plan_step *s, struct protocol_flow *flow);
 
 static inline bool protocol_is_flow(enum plan_op op)
 {
@@ -100,6 +116,9 @@ void plan_check_places(const struct plan *p, int named_barriers, struct diag_set
 /* The ring that passes items on decides how often "tiles" turns: what each role wrote or read last stands right before
  * the loop and at the end of its body, in no other loop (protocol_items.c). */
 void protocol_check_items(const struct plan *p, struct diag_set *diags);
+
+/* Late places of the role: which steps have them, and in which order (protocol_late.c). */
+void protocol_check_late(const struct plan *p, int role, struct diag_set *diags);
 
 /* The END of the LOOP or WHEN at `step`. */
 int protocol_loop_end(const struct plan_role *role, int step);

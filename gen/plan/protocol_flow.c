@@ -16,12 +16,16 @@
  *     often, with all loops inside of it at 0, at 1 and at 2,
  *     with the loops inside of it at edges: 0, 1, 2, stages - 1, stages, stages + 1, 2 * stages + 1, most,
  *     and in one long run in which edges follow each other as they fall.
+ * A late place holds chunks of one item in the turns of the next, one less with each turn in which one goes out, so
+ * that a loop's first turns differ from those in its midst: as many as chunks are held at most, and so many more are
+ * explored, as of turns that are peeled off.
  * The argument is for each loop and its neighbours. Three loops that fail only together, at three numbers that do not
  * follow each other in the long run, are beyond it; tests/unit/plan/test_protocol_random.c holds what passes against
  * random numbers beyond those explored.
  *
  * ITS PREMISE is the language's: numbers come from data which every role reads alike and nobody writes, and data
- * decides how often a body is run, never what is in it. */
+ * decides how often a body is run, never what is in it. What a late place holds is no number of its own: it follows
+ * from the way so far. */
 #include "plan/protocol.h"
 
 #include <stdlib.h>
@@ -35,7 +39,7 @@ enum { ROLES = sizeof((struct protocol_code *)0)->end / sizeof(int *) };
 
 static bool names_class(const struct plan_step *s)
 {
-    return s->op == PLAN_WHEN || (s->op == PLAN_LOOP && s->count == 0);
+    return !s->place && (s->op == PLAN_WHEN || (s->op == PLAN_LOOP && s->count == 0));
 }
 
 /* The number of the class of that name, -1 where there is no room for it. LOOPs without a name are one class. */
@@ -69,7 +73,9 @@ int protocol_code(const struct plan *p, struct protocol_code *code)
         next += 3 * role->step_count + 1;
         code->next[r][role->step_count] = role->step_count;
         for (int i = role->step_count - 1; i >= 0; i--)
-            code->next[r][i] = protocol_is_flow(role->step[i].op) ? i : code->next[r][i + 1];
+            code->next[r][i] = protocol_is_flow(role->step[i].op) || protocol_holds(p, &role->step[i])
+                                   ? i
+                                   : code->next[r][i + 1];
         for (int i = 0; i < role->step_count; i++) {
             const struct plan_step *s = &role->step[i];
             code->number[r][i] = -1;
@@ -124,7 +130,9 @@ static unsigned key_of(const struct plan_role *role, const struct protocol_flow 
 int protocol_number(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips,
                     int role, const struct protocol_flow *flow)
 {
-    int n = code->number[role][flow->step];
+    int n = code->number[role][flow->step], late = protocol_late_place(p, &p->role[role].step[flow->step]);
+    if (late >= 0)
+        return flow->late[late].left;
     if (n < 0)
         return p->role[role].step[flow->step].count;
     int trip = trips->trip[n][key_of(&p->role[role], flow) % (unsigned)trips->turns];
@@ -238,6 +246,11 @@ static struct way *way_of(struct exploration *e)
         while (flow.step < role->step_count) {
             if (count == MOST)
                 return NULL;
+            if (protocol_holds(e->p, &role->step[flow.step])) {
+                protocol_hold(e->p, &role->step[flow.step], &flow);
+                flow.step = e->code.next[r][flow.step + 1];
+                continue;
+            }
             if (role->step[flow.step].op != PLAN_END) {
                 int turns = protocol_turns(e->p, &e->code, &e->trips, r, &flow), least = role->step[flow.step].less;
                 number[count] = role->step[flow.step].op == PLAN_LOOP && turns < least ? least : turns;
@@ -387,17 +400,18 @@ static bool every_order_goes_wrong(struct exploration *e)
     return goes_wrong(e);
 }
 
-/* Turns that are peeled off a loop, at most; those that guards count too. */
+/* Turns that are peeled off a loop, at most; those that guards count, and in which chunks go out late, too. */
 static int peeled(const struct plan *p)
 {
-    int most = 0;
+    int most = 0, late = 0;
     for (int r = 0; r < p->role_count; r++)
         for (int i = 0; i < p->role[r].step_count; i++) {
             const struct plan_step *s = &p->role[r].step[i];
             int turns = s->op == PLAN_LOOP ? s->less : s->op == PLAN_WHEN ? s->count : 0;
             most = turns > most ? turns : most;
+            late += s->op == PLAN_TOUCH && protocol_holds(p, s) ? s->count : 0;
         }
-    return most;
+    return most + late;
 }
 
 int protocol_explore(const struct plan *p, struct diag_set *diags, struct plan_proof *proof)

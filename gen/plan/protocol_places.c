@@ -45,6 +45,32 @@ void protocol_touch(struct run *x, struct thread *t)
     h->loose = true;
 }
 
+bool protocol_hold_late(struct run *x, struct thread *t)
+{
+    const struct plan_step *s = step_of(t);
+    const struct protocol_late before = t->flow.late[protocol_late_place(x->p, s)];
+    switch (protocol_hold(x->p, s, &t->flow)) {
+    case LATE_NONE_HELD:
+        FAULT(x, t, -1, "PROTOCOL-LATE",
+              "takes a chunk of %s, which holds none: its last one would go out a second time; write it in a when or a "
+              "loop of the place",
+              name_of(x, s->place));
+        return false;
+    case LATE_LOST:
+        FAULT(x, t, -1, "PROTOCOL-LATE",
+              "packs results into %s while %d chunk%s of earlier ones are held there, which would never go out; write "
+              "a loop of the place before it",
+              name_of(x, s->place), before.left, before.left == 1 ? "" : "s");
+        return false;
+    case LATE_NOT_PACKED:
+        FAULT(x, t, -1, "PROTOCOL-LATE", "holds %d chunks of %s, of which %d were packed; pack and hold as many",
+              s->count, name_of(x, s->place), before.packed);
+        return false;
+    default:
+        return true;
+    }
+}
+
 static bool same_shape(const struct plan *p, int a, int b)
 {
     const struct plan_mma *one = &p->mma[a], *other = &p->mma[b];
@@ -201,6 +227,17 @@ void protocol_finish_places(struct run *x, struct thread *t, int groups)
 
 void protocol_check_places_end(struct run *x, struct thread *t)
 {
+    for (int i = 0; i < x->p->role[t->role].step_count; i++) {
+        const int late = protocol_late_place(x->p, &x->p->role[t->role].step[i]);
+        const int packed = late < 0 ? 0 : t->flow.late[late].packed, left = late < 0 ? 0 : t->flow.late[late].left;
+        if (packed + left == 0)
+            continue;
+        t->flow.step = i;
+        FAULT(x, t, -1, "PROTOCOL-LATE", "the role ends with %d chunk%s %s in %s, which never go out; write a %s",
+              packed + left, packed + left == 1 ? "" : "s", left ? "held" : "packed and not held",
+              name_of(x, step_of(t)->place), left ? "loop of the place at the end" : "touch that holds them");
+        return;
+    }
     for (int i = 0; i < x->p->place_count && !x->failed; i++) {
         const struct held *h = &t->place[i];
         if (h->write_group < 0 && h->read_group < 0)

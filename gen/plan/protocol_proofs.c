@@ -165,6 +165,8 @@ static bool put_plan(const struct plan *p, struct numbers *n)
         put(n, p->barrier[i].threads);
         put(n, p->barrier[i].turns);
     }
+    for (int i = 0; i < p->place_count; i++)
+        put(n, p->place[i].kind == PLAN_PLACE_LATE);
     for (int i = 0; i < p->mma_count; i++) {
         const struct plan_mma *m = &p->mma[i];
         const struct plan_step step = {.count = i};
@@ -249,6 +251,10 @@ static bool get_plan(struct numbers *n, struct arena *arena, struct plan *p)
         p->barrier[i].threads = get(n);
         p->barrier[i].turns = get(n);
     }
+    for (int i = 0; i < p->place_count; i++) {
+        p->place[i].name = "";
+        p->place[i].kind = get(n) ? PLAN_PLACE_LATE : PLAN_PLACE_ACCUMULATOR;
+    }
     for (int i = 0; i < p->mma_count; i++) {
         struct plan_mma *m = &p->mma[i];
         m->kind = get(n) ? "mma.sync" : "";
@@ -256,8 +262,6 @@ static bool get_plan(struct numbers *n, struct arena *arena, struct plan *p)
         OF_MMA(GET)
 #undef GET
     }
-    for (int i = 0; i < p->place_count; i++)
-        p->place[i].name = "";
     for (int r = 0; r < p->role_count; r++) {
         struct plan_role *role = &p->role[r];
         role->name = "";

@@ -1,8 +1,9 @@
 /* The protocol check, second half: every interleaving of the executors' steps.
  *
- * WHY ONE SCHEDULE STANDS FOR ALL. A state is a position in each thread's program, the phase and counts of each
- * mbarrier and named barrier, and what each copy, group and store has reached. Data decides only how often a loop
- * turns, alike for all (protocol_flow.c), so schedules differ only in the order of steps, and two that differ by
+ * WHY ONE SCHEDULE STANDS FOR ALL. A state is a position in each thread's program, with what its late places hold, the
+ * phase and counts of each mbarrier and named barrier, and what each copy, group and store has reached. Data decides
+ * only how often a loop turns, alike for all (protocol_flow.c); what late places hold follows from that and the steps
+ * before, in any schedule (protocol_late.c). So schedules differ only in the order of steps, and two that differ by
  * swapping neighbours which commute lead to the same states (partial-order reduction). Which pairs do not commute is a
  * short list:
  *

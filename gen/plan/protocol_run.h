@@ -210,6 +210,7 @@ bool protocol_copies_are_here(struct run *x, struct thread *t, int index);
 /* ---- places (protocol_places.c) ---------------------------------------------------------------------------------- */
 
 void protocol_touch(struct run *x, struct thread *t);
+bool protocol_hold_late(struct run *x, struct thread *t); /* of a late place; false: a fault */
 void protocol_mma(struct run *x, struct thread *t);
 void protocol_mma_fence(struct run *x, struct thread *t);
 void protocol_write_scratch(struct run *x, struct thread *t);

@@ -378,7 +378,7 @@ static bool is_threads_own(const struct run *x, const struct thread *t, int plac
 
 bool protocol_is_idle(const struct run *x, const struct thread *t, const struct plan_step *s)
 {
-    if (protocol_is_flow(s->op))
+    if (protocol_is_flow(s->op) || protocol_holds(x->p, s))
         return false;
     return s->op == PLAN_GLOBAL || s->op == PLAN_SKIP || (s->only > 0 && plan_number(s->only) != t->instance) ||
            leaves_to_first(t, s) || (s->op == PLAN_TOUCH && is_threads_own(x, t, s->place));
@@ -511,6 +511,8 @@ static inline bool step(struct run *x, struct thread *t)
     if (!t->at_barrier)
         t->clock[t->number]++;
     bool goes_on = true;
+    if (protocol_holds(x->p, s) && !protocol_hold_late(x, t))
+        return false;
     if (s->op == PLAN_BARRIER || s->op == PLAN_BARRIER_ARRIVE) {
         if (!meet(x, t, s->op == PLAN_BARRIER))
             return false;

@@ -48,7 +48,7 @@ struct plan_step {
     int arrivals;          /* RELEASE, ARRIVE: of one instance on each barrier, 4 where every warp arrives; 0 is 1 */
     const char *call;      /* block function whose call this is in the emitted text; LOOP, WHEN: the class's name */
     int place, place2;     /* plan_some(index into plan.place); place2: register operand of MMA; registers that a
-                              SCRATCH_WRITE takes from or a SCRATCH_READ gives to */
+                              SCRATCH_WRITE takes from or a SCRATCH_READ gives to. LOOP, WHEN, WRITE, STORE: late places */
     int node;              /* plan_some(node of plan.fused): what the step computes or stores */
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
     int back;              /* READ: stages before the one that was taken last */
@@ -163,11 +163,11 @@ struct plan_loop {
  * plan.fused are where they begin. */
 struct plan_item {
     int axis, tile;
-    int extent;               /* node of plan.fused */
-    int filled;               /* plan_some(node of plan.fused): items from there on have nothing to store, as data say,
-                                 and are not taken; 0: all are. One item of a Plan has it */
-    int along;                /* filled: the axis of plan.axis by whose places it is known, which items are walked by;
-                                 its own: it is asked of each item; -1: it is one for all */
+    int extent; /* node of plan.fused */
+    int filled; /* plan_some(node of plan.fused): items from there on have nothing to store, as data say,
+                   and are not taken; 0: all are. One item of a Plan has it */
+    int along;  /* filled: the axis of plan.axis by whose places it is known, which items are walked by;
+                   its own: it is asked of each item; -1: it is one for all */
     bool share; /* no items run along it: which of an item's turns are the block's. Of two in turn the
                    first is the number of the first, of at least one; the other how many, of all */
 };

@@ -316,7 +316,7 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
         break;
     }
     case PLAN_WHEN:
-        cell(t, "if above %d", s->count);
+        cell(t, s->place ? "if held in %s%.0d" : "if above %s%d", place, s->count);
         break;
     case PLAN_LOOP: {
         char less[32] = "", share[40] = "", count[16] = "";
@@ -326,7 +326,7 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
             snprintf(less, sizeof less, "%sless %d", s->count ? " " : "", s->less);
         if (s->share)
             snprintf(share, sizeof share, "%severy %d. turn", s->count || s->less ? ", " : "", s->share);
-        cell(t, "%s%s%s%s", count, s->kept ? ", kept" : "", less, share);
+        cell(t, "%s%s%s%s%s%s", count, s->kept ? ", kept" : "", less, share, s->place ? "held in " : "", place);
         break;
     }
     case PLAN_READ:

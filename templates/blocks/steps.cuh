@@ -216,6 +216,15 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     if model.turned[t.name] == 0 then return t.tile[t.rank] end
 //@     for d = 1, t.rank - 1 do if t.tile[d] > 1 then return t.tile[d] end end
 //@ end
+//@ -- A step that packs results for later, or says where they belong; and the chunks of them that the place holds.
+//@ local function is_late(step)
+//@     return step.op == "touch" and has(step, "place") and model.place[step.place].kind == "late"
+//@ end
+//@ local function late_chunks(place)
+//@     for _, step in ipairs(role.step) do
+//@         if is_late(step) and step.place == place and step.call == "hold" then return step.count end
+//@     end
+//@ end
 //@ -- Of a store whose chunks are not unrolled: its arithmetic then stands in the code once, and a few moves choose
 //@ -- what it takes.
 //@ local function is_long(first)
@@ -319,9 +328,9 @@ if (chunk < ${last}) {
 //@     end
 //@     return held_in
 //@ end
-//@ -- One chunk of a store: 64 rows and a box's columns.
-//@ local function part(step, number, count)
-//@     local t, long = model.tensor[step.tensor], count > 1 and fragment_step(role.name, number).long
+//@ -- One chunk of a store of t: 64 rows and a box's columns. into: registers that hold it; else they are its own.
+//@ local function part(t, number, count, into)
+//@     local long = count > 1 and fragment_step(role.name, number).long
 //@     local text = fragment_step(role.name, number, long and "chunk" or "")
 //@     local width, rows, elements, value, uniform = chunk_columns(t), text.at[2], text.at[3], text.value, text.at[1]
 //@     local pairs, wide, across, carrier = width // 8, bytes(t.dtype) == 4, count // blocks, number_of(t.dtype)
@@ -355,7 +364,10 @@ ${when}: ${name}_take(${name}[${from}); break;
 //@         end
 }
 //@     end
+//@     local to = into or "part"
+//@     if not into then
 ${type} part[${words}];
+//@     end
 #pragma unroll
 for (int half = 0; half < 2; ++half) {
 //@     if text.row then
@@ -380,10 +392,10 @@ for (int half = 0; half < 2; ++half) {
             value[lane] = ${value};
         }
 //@     if wide then
-        part[i * 4 + half * 2] = value[0];
-        part[i * 4 + half * 2 + 1] = value[1];
+        ${to}[i * 4 + half * 2] = value[0];
+        ${to}[i * 4 + half * 2 + 1] = value[1];
 //@     else
-        part[i * 2 + half] = pack_${t.dtype}(value[0], value[1]);
+        ${to}[i * 2 + half] = pack_${t.dtype}(value[0], value[1]);
 //@     end
     }
 }
@@ -798,7 +810,7 @@ at_${item.axis} = more ? at_${item.axis} : 0;
 //@     if has(model, "item_ring") or model.schedule.order == "longest" then return 0 end
 //@     for i, step in ipairs(role.step) do
 //@         local op = step.op
-//@         if op == "loop" and depth == 0 and step.call ~= "tiles" then return 0 end
+//@         if op == "loop" and depth == 0 and step.call ~= "tiles" and not has(step, "place") then return 0 end
 //@         if op == "loop" or op == "when" then depth = depth + 1
 //@         elseif op == "end" then depth = depth - 1
 //@         elseif op == "mma_wait" and depth == 1 and step.count == 0 then found = i end
@@ -952,6 +964,19 @@ for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
 //@         variables(i)
 //@         deeper()
 //@         opened[#opened + 1] = { loop.name, start, loop.step, statements, single }
+//@     elseif (op == "loop" or op == "when") and has(step, "place") then
+//@         opened[#opened + 1] = {}
+//@         -- A chunk of what the item before has left in registers, or all that is left.
+//@         local place, chunks, pairs = step.place, late_chunks(step.place), chunk_columns(model.tensor[call]) // 8
+//@         local across = chunks // blocks
+//@         if op == "loop" and chunks > 1 then
+#pragma unroll 1
+while (${place}_next < ${chunks}) {
+//@         else
+if (${place}_next < ${chunks}) {
+//@         end
+    const int block = ${place}_next / ${across}, first_pair = ${place}_next % ${across} * ${pairs};
+//@         deeper()
 //@     elseif op == "loop" then
 //@         opened[#opened + 1] = {}
 //@         -- The chunks of a store.
@@ -964,7 +989,10 @@ for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
 for (int chunk = 0; chunk < ${step.count}; ++chunk) {
     const int block = chunk / ${across}, first_pair = chunk % ${across} * ${pairs};
 //@         deeper()
-//@         for j = i, ended(i) do if role.step[j].op == "write" then part(role.step[j], j, step.count) end end
+//@         for j = i, ended(i) do
+//@             if role.step[j].op == "write" then part(storing, j, step.count)
+//@             elseif is_late(role.step[j]) then part(storing, j, step.count, role.step[j].place .. "[chunk]") end
+//@         end
 //@     elseif op == "when" and (call == "parts_last" or call == "parts_early") then
 //@         local whether = call == "parts_last" and "parts_are_here" or "!parts_are_here"
 if (${whether}) {
@@ -1161,6 +1189,17 @@ ${call}(${ring}_oldest);
 //@         reduce(step, i)
 //@     elseif op == "touch" and call == "keep" then
 ${step.place}_keep(${step.place});
+//@     elseif is_late(step) and call == "hold" then
+//@         local at, place = coordinates(i, "h"), step.place
+//@         local statements, count = at.at, #step.at
+${statements}
+//@         for d = 1, count do
+//@             local where, number = at[d], d - 1
+${place}_at${number} = ${where};
+//@         end
+${place}_next = 0;
+//@     elseif is_late(step) then
+//@         -- Packed where its loop begins.
 //@     elseif op == "touch" and call == "lanes" then
 //@         lanes(step)
 //@     elseif op == "touch" and call then
@@ -1259,13 +1298,27 @@ ${call}(args, items, ${ring}_fill.stage${next_item});
 //@     elseif op == "arrive" then
 ${call}(${ring}_fill);
 ${ring}_advance(${ring}_fill);
+//@     elseif op == "write" and has(step, "place") then
+//@         local place, last = step.place, late_chunks(step.place) - 1
+//@         if last == 0 then
+${call}(${place}[0], consumer, buffer);
+//@         else
+switch (${place}_next) { // and not a choice for each register
+//@             for c = 0, last do
+//@                 local when = c < last and "case " .. c or "default"
+${when}: ${call}(${place}[${c}], consumer, buffer); break;
+//@             end
+}
+//@         end
 //@     elseif op == "write" then
 ${call}(part, consumer, buffer);
 //@     elseif op == "fence_async" then
 ${call}();
 //@     elseif op == "store" then
-//@         local at, t = coordinates(i), model.tensor[step.tensor]
-//@         local statements, list = at.at, {}
+//@         local t, late = model.tensor[step.tensor], has(step, "place") and step.place
+//@         local at, list = late and { at = "" } or coordinates(i), {}
+//@         for d = 1, late and t.rank or 0 do at[d] = late .. "_at" .. d - 1 end
+//@         local statements = at.at
 //@         for d = 1, t.rank do
 //@             local more = ""
 //@             local columns = d == t.rank
@@ -1280,6 +1333,9 @@ ${call}();
 //@         local places = table.concat(list, ", ")
 ${statements}
 ${call}(args, consumer, buffer, ${places});
+//@         if late then
+++${late}_next;
+//@         end
 //@     end
 //@     if profile() > 0 and not past and stamped(step) then
 profile_mark(stamps, ${i});

@@ -106,6 +106,7 @@ struct derive {
     int *first;             /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
     int meeting;            /* without a producer: of plan.barrier, where all threads meet */
     bool *once; /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
+    int *late;  /* by operation: plan_some(place) of a STORE that derive_late.c sends; NULL: none is late */
     int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
     bool lane;             /* one lane of a warp waits for a stage, and the others for it */
     int turns;             /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
@@ -131,19 +132,19 @@ struct derive {
     int flights, groups; /* in flight; issued so far */
     struct derive_held held[DERIVE_MAX_HELD];
     int helds;
-    bool *inside;   /* by node: a condition that holds in the turns that derive_turns_inside counts */
-    bool unmasked;  /* such turns are walked */
-    bool placing;   /* conditions on places in memory stand as they are: they are not asked of a thread's own columns */
-    int cut;        /* plan_some(node): above 0 where the turn that is walked needs masks; 0: it has them always */
-    bool *partial;  /* by operation: a REDUCE whose lanes add up behind its loop, the PARAM that it is added to */
-    bool *done;     /* by operation: made before its place in this turn */
-    int around;     /* the LOOP that is walked */
+    bool *inside;  /* by node: a condition that holds in the turns that derive_turns_inside counts */
+    bool unmasked; /* such turns are walked */
+    bool placing;  /* conditions on places in memory stand as they are: they are not asked of a thread's own columns */
+    int cut;       /* plan_some(node): above 0 where the turn that is walked needs masks; 0: it has them always */
+    bool *partial; /* by operation: a REDUCE whose lanes add up behind its loop, the PARAM that it is added to */
+    bool *done;    /* by operation: made before its place in this turn */
+    int around;    /* the LOOP that is walked */
     struct derive_early *early; /* what loops read early (derive_early.h) */
-    int due;        /* plan_some(LOOP) whose turn has still to make what it reads early; 0: none */
-    unsigned taken; /* rings taken in this body, as bits */
-    bool alone;     /* turns that need masks begin and end by themselves */
-    bool behind;    /* a loop within another has looked ahead by now, or has changed a sum early */
-    unsigned read;  /* rings whose stage was read into registers, and not given back yet, as bits */
+    int due;                    /* plan_some(LOOP) whose turn has still to make what it reads early; 0: none */
+    unsigned taken;             /* rings taken in this body, as bits */
+    bool alone;                 /* turns that need masks begin and end by themselves */
+    bool behind;                /* a loop within another has looked ahead by now, or has changed a sum early */
+    unsigned read;              /* rings whose stage was read into registers, and not given back yet, as bits */
 };
 
 /* Rings, dots and shared nodes of the program; nothing is decided yet about the machine. 0, 1, 3. derive_close in any

@@ -177,6 +177,32 @@ static int chunk_columns(const struct plan_tensor *t, const struct program_op *s
     return columns;
 }
 
+int derive_chunk(struct derive *d, struct plan_step write, struct plan_step store)
+{
+    const int stages = d->work.l->plan->ring[write.ring].stages;
+    const struct plan_step chunk[] = {
+        {.op = PLAN_STORE_WAIT, .ring = write.ring, .tensor = -1, .count = stages - 1, .call = "d_wait"},
+        {.op = PLAN_BARRIER,
+         .ring = -1,
+         .tensor = -1,
+         .call = "d_barrier",
+         .why = "one thread has waited for the store, for all of them"},
+        write,
+        {.op = PLAN_FENCE_ASYNC, .ring = write.ring, .tensor = -1, .call = "d_fence"},
+        {.op = PLAN_BARRIER,
+         .ring = -1,
+         .tensor = -1,
+         .call = "d_barrier",
+         .why = "all have written the buffer before one thread stores it"},
+        store,
+        {.op = PLAN_END, .ring = -1, .tensor = -1},
+    };
+    int status = 0;
+    for (size_t i = 0; i < sizeof chunk / sizeof *chunk && !status; i++)
+        status = derive_emit(d, d->consumer, chunk[i]);
+    return status;
+}
+
 /* The part of a store behind its arithmetic: 64 rows and a box's columns at a time. */
 static int store_staged(struct derive *d, int op, int expression)
 {
@@ -198,31 +224,15 @@ static int store_staged(struct derive *d, int op, int expression)
         store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
     status = status ? status : derive_limit(d, op, &store);
     int chunks = d->blocks * columns / width, ahead = 0;
+    if (!status && d->late && d->late[op])
+        return derive_late_pack(d, op, expression, chunks);
     struct plan_step next[DERIVE_MAX_READS];
     status = status || chunks < 2 ? status : derive_reads(d, &write, width, next, &ahead);
     const struct plan_step begin = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = chunks, .call = t->name};
-    const struct plan_step chunk[] = {
-        {.op = PLAN_STORE_WAIT, .ring = ring, .tensor = -1, .count = p->ring[ring].stages - 1, .call = "d_wait"},
-        {.op = PLAN_BARRIER,
-         .ring = -1,
-         .tensor = -1,
-         .call = "d_barrier",
-         .why = "one thread has waited for the store, for all of them"},
-        write,
-        {.op = PLAN_FENCE_ASYNC, .ring = ring, .tensor = -1, .call = "d_fence"},
-        {.op = PLAN_BARRIER,
-         .ring = -1,
-         .tensor = -1,
-         .call = "d_barrier",
-         .why = "all have written the buffer before one thread stores it"},
-        store,
-        {.op = PLAN_END, .ring = -1, .tensor = -1},
-    };
     status = status ? status : derive_emit(d, d->consumer, begin);
     for (int i = 0; i < ahead && !status; i++)
         status = derive_emit(d, d->consumer, next[i]);
-    for (size_t i = 0; i < sizeof chunk / sizeof *chunk && !status; i++)
-        status = derive_emit(d, d->consumer, chunk[i]);
+    status = status ? status : derive_chunk(d, write, store);
     return status ? status : derive_limit(d, op, NULL);
 }
 

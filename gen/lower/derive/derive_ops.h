@@ -17,8 +17,19 @@ int derive_dot_steps(struct derive *d, int op);
 int derive_reduce(struct derive *d, int op);
 int derive_store(struct derive *d, int op);
 
+/* A chunk through a buffer to memory: what `write` writes, behind the wait for the buffer, then `store`; and the end
+ * of the loop or condition around it. */
+int derive_chunk(struct derive *d, struct plan_step write, struct plan_step store);
+
 /* 1 where fp32 cannot hold the node, which is computed from sums of integers, as is told; else 0 or 3. */
 int derive_refuse_whole(struct derive *d, int op, int node);
+
+/* ---- derive_late.c: nothing where no store is late. Each returns 0, 1 or 3. */
+
+int derive_late_turn(struct derive *d, int loop); /* at the end of a turn: a chunk of each that is held */
+int derive_late_left(struct derive *d, int loop); /* behind its turns, or (-1) the last item: what is held still */
+/* Behind an item: the results of the STORE, `chunks` of them, and where they belong. */
+int derive_late_pack(struct derive *d, int op, int expression, int chunks);
 
 /* ---- derive_parts.c: nothing where no loop is split. Each returns 0 or 3. */
 

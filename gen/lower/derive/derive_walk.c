@@ -278,6 +278,7 @@ static int range_of(struct derive *d, int loop, int *status)
 static int repeat(struct derive *d, int loop)
 {
     int status = d->ahead < 0 ? turn(d, loop) : rest_of_turn(d, loop, false);
+    status = status ? status : derive_late_turn(d, loop);
     status = status || d->ahead < 0 ? status : begin_turn(d, loop, d->ahead_shift);
     if (!status && d->ahead >= 0 && d->flights) /* of dots behind the one that is issued ahead: see derive.h */
         status = derive_wait(d, d->flights - 1);
@@ -563,6 +564,7 @@ static int loop(struct derive *d, int number)
     if (d->producer && peeled && !alone && !status)
         status = derive_take_for(d, number, true);
     status = status ? status : turns(d, number, &range);
+    status = status ? status : derive_late_left(d, number);
     d->around = around;
     d->ahead = d->before = -1;
     d->alone = outer_alone;
@@ -679,6 +681,7 @@ int derive_steps(struct derive *d)
     status = status ? status : derive_end_last(d);
     status = status ? status : derive_next_item(d, false);
     status = status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    status = status ? status : derive_late_left(d, -1);
     status = status ? status : derive_end_items(d);
     status = status       ? status
              : in_turn(d) ? pass_on(d, PLAN_BARRIER, PLAN_NEXT, "nobody leaves behind what was passed on to it")

@@ -21,6 +21,8 @@ enum {
     CONSUMER_BESIDE_COPIES = 224,
     CONSUMER_MOST = 240,
     CONSUMER_OF_THREE = 152,
+    CONSUMER_OF_THREE_LATE = 160, /* beside a producer of PRODUCER_OF_LATE; all that 512 threads begin with */
+    PRODUCER_OF_LATE = 32,
     SPARE_REGISTERS = 16,
     STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
     OTHER_REGISTERS = 24, /* of a consumer beside its places: addresses, descriptors, results under way */
@@ -467,6 +469,9 @@ static struct budgets budgets(const struct pipeline *x)
     int consumers = x->d.consumers;
     bool copied = copies(x),
          much = pipeline_registers_taken(x) + OTHER_REGISTERS > CONSUMER_REGISTERS - SPARE_REGISTERS;
+    if (consumers == 3 && x->d.late && !copied && !x->dynamic &&
+        pipeline_registers_taken(x) + PIPELINE_BESIDE_LATE > CONSUMER_OF_THREE)
+        return (struct budgets){PRODUCER_OF_LATE, CONSUMER_OF_THREE_LATE};
     if (consumers == 3)
         return (struct budgets){copied ? PRODUCER_COPIES : PRODUCER_REGISTERS, CONSUMER_OF_THREE};
     if (much && consumers == 1)
@@ -584,10 +589,10 @@ int pipeline_bytes_moved(struct plan *p)
 static int registers(struct pipeline *x)
 {
     struct plan *p = x->plan;
-    int sum = OTHER_REGISTERS;
+    int sum = x->d.late ? PIPELINE_BESIDE_LATE : OTHER_REGISTERS;
     for (int i = 0; i < p->place_count; i++)
         if (p->place[i].kind == PLAN_PLACE_ACCUMULATOR || p->place[i].kind == PLAN_PLACE_FRAGMENT ||
-            p->place[i].kind == PLAN_PLACE_OPERAND)
+            p->place[i].kind == PLAN_PLACE_OPERAND || p->place[i].kind == PLAN_PLACE_LATE)
             sum += p->place[i].registers;
     p->registers_estimate = sum > x->held ? sum : x->held;
     const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
@@ -596,9 +601,7 @@ static int registers(struct pipeline *x)
     return 0;
 }
 
-/* No thread computes what a product in a loop reads or adds to: tiles come through shared memory, sums are only added
- * to. */
-static bool only_multiplies(const struct pipeline *x)
+bool pipeline_only_multiplies(const struct pipeline *x)
 {
     bool plain = true;
     for (int i = 0; i < x->program->op_count; i++) {
@@ -623,7 +626,7 @@ static int decide(struct pipeline *x)
     const struct spec_value *poll = pipeline_field(x, "pipeline.poll");
     x->d.warps_n = 1;
     const bool asked = poll->set && strcmp(poll->text, "lane") == 0;
-    x->d.lane = asked && only_multiplies(x);
+    x->d.lane = asked && pipeline_only_multiplies(x);
     if (asked && family_reason(x->plan, "pipeline.poll", x->d.lane ? "lane" : "warp", "%s",
                                x->d.lane ? "the spec says so"
                                          : "threads compute between products, and the compiler moves that past a wait "

@@ -12,6 +12,7 @@
 enum {
     PIPELINE_ROWS = 64,    /* of a wgmma */
     PIPELINE_K_BYTES = 32, /* of its operands along k, and of an mma.sync's */
+    PIPELINE_BESIDE_LATE = 16, /* registers of a consumer beside sums and late results: what ptxas takes in a turn */
 };
 
 struct pipeline {
@@ -122,6 +123,18 @@ int pipeline_check_cluster(const struct pipeline *x);
 /* 1 where the tensor of the STORE or STORE_ADD is not written, or added to, in its dtype, or both are wanted; told. */
 int pipeline_refuse_output(const struct pipeline *x, int op);
 int pipeline_check_element(const struct pipeline *x, int tensor); /* is read by arithmetic */
+
+/* ---- pipeline_late.c --- */
+
+/* The STORE, of so many columns a row in chunks of `width`, goes out in the next item's turns: its place. 0, 1, 3. */
+int pipeline_late(struct pipeline *x, int op, int columns, int width);
+
+/* pipeline_stores.c: registers that a late store takes beside sums and results: of a turn, or where it is packed. */
+int pipeline_beside_late(const struct pipeline *x, int op, int width);
+
+/* lower_pipeline.c: no thread computes what a product in a loop reads or adds to: tiles come through shared memory, and
+ * sums are only added to. */
+bool pipeline_only_multiplies(const struct pipeline *x);
 
 /* ---- pipeline_cluster.c ------------------------------------------------------------------------------------------ */
 

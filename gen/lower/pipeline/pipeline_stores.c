@@ -37,6 +37,7 @@ struct pipeline_store {
     int places;       /* and those of integers that depend on both, which only unrolled chunks hold */
     int rows;         /* for what depends on the row alone */
     int tensors;      /* that it reads by row */
+    int functions;    /* of what differs between elements */
     bool stands_once; /* its chunks are a loop; else they are unrolled */
     bool rows_too;    /* it takes values of rows beside sums */
     bool integers;    /* it reads a tensor of integers */
@@ -128,6 +129,7 @@ static void visit(struct walk *w, int node, int above)
     if (scope == (WORK_ROW | WORK_COLUMN) && n->arg[0] >= 0)
         w->store->shares |= w->seen[node];
     w->seen[node] |= w->bit;
+    w->store->functions += is_function(w, n, scope);
     w->store->stands_once = w->store->stands_once || element || is_function(w, n, scope);
     if (n->op == EXPR_TILE)
         w->store->rows_too = w->store->rows_too || w->work->program->op[n->integer].tile.columns == 1;
@@ -235,6 +237,17 @@ static int held(const struct pipeline *x, int op, int columns, bool only)
     for (uint32_t shares = s->shares; shares; shares &= shares - 1)
         sum += x->plan->place[0].registers;
     return sum + of_whole_rows(x, op) + (s->column + s->rows + s->places > 0 ? OF_UNROLLED : 0);
+}
+
+int pipeline_beside_late(const struct pipeline *x, int op, int width)
+{
+    const struct pipeline_store *s = &x->store[op];
+    const bool makes = s->column + s->rows + s->places + s->each > 0;
+    /* A sum that is packed is free, and its results take half of it: no more is held of both than behind them. */
+    const int packing = width / 4 + of_whole_rows(x, op) + (makes ? OF_UNROLLED : 0) - x->plan->place[0].registers / 2;
+    /* Of several functions ptxas 13.0 has those of many elements under way together, and spills: of 60 random specs one
+     * that had two. */
+    return PIPELINE_BESIDE_LATE + (packing > 0 ? packing : 0) + (s->functions > 1 ? OF_UNROLLED : 0);
 }
 
 int pipeline_chunk(struct pipeline *x, int op, int columns, int least)

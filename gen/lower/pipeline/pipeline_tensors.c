@@ -215,6 +215,12 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
         return status ? status : pipeline_layout(x, o, PIPELINE_ROWS, columns, 0);
     if (declared->swizzle_set)
         span = tw_swizzles[declared->swizzle].span ? (int)tw_swizzles[declared->swizzle].span : 16;
+    if (said->set && strcmp(said->text, "late") == 0) {
+        const int width = span / size < LEAST_CHUNK ? LEAST_CHUNK : span / size;
+        status = width == span / size ? pipeline_layout(x, o, PIPELINE_ROWS, columns, width)
+                                      : pipeline_layout(x, o, PIPELINE_ROWS, width, 0);
+        return status ? status : pipeline_late(x, op, columns, width);
+    }
     if (span / size < LEAST_CHUNK) { /* a thread's neighbours and those of its row: two boxes of 16 bytes */
         int chunk = pipeline_chunk(x, op, LEAST_CHUNK, LEAST_CHUNK);
         return pipeline_layout(x, o, PIPELINE_ROWS, chunk, 0);

@@ -379,30 +379,34 @@ static void add_how(struct gemm *s)
     }
     if (chance(s, 30))
         random_write(g, "  pipeline = { stages = %d },\n", 2 + below(s, 5));
-    const bool stream = random_aside(g, "split", 0, 6) == 2;
+    static const char *const stores[] = {"whole", "chunks", "late"};
+    const int store = random_aside(g, "store", 0, 6);
+    const bool late = store == 2; /* under the next item's products */
+    const int split = late ? -1 : random_aside(g, "split", 0, 6);
+    const bool stream = split == 2;
     if (chance(s, 30)) {
-        const char *persistent = chance(s, 70) || stream ? "true" : "false";
+        const char *persistent = chance(s, 70) || stream || late ? "true" : "false";
         random_write(g, "  schedule = { order = \"%s\", persistent = %s%s },\n", PICK(s, orders), persistent,
                      stream ? ", stream = true" : "");
     } else if (stream) {
         random_write(g, "  schedule = { stream = true },\n");
     }
-    if (random_aside(g, "split", 0, 6) == 0) /* where columns are so many times 8, and no axis is in the way */
+    if (split == 0) /* where columns are so many times 8, and no axis is in the way */
         random_write(g, "  split = { k = %d },\n", 2 << random_aside(g, "split", 1, 3));
-    else if (random_aside(g, "split", 0, 6) == 1)
+    else if (split == 1)
         random_write(g, "  split = { k = { parts = %d, over = \"blocks\" } },\n", 2 + random_aside(g, "split", 2, 4));
     random_write(g, "  arch = { sm_90a = {");
     if (chance(s, 35)) {
         int n = 1 + below(s, 2);
         random_write(g, " cluster = { m = %d, n = %d },", 1 + below(s, 2), n);
     }
-    int consumers = chance(s, 20) ? 1 + below(s, 3) : 0, store = random_aside(g, "store", 0, 6);
-    if (consumers || store < 2) {
+    int consumers = chance(s, 20) ? 1 + below(s, 3) : 0;
+    if (consumers || store < 3) {
         random_write(g, " pipeline = {");
         if (consumers)
             random_write(g, " consumers = %d,", consumers);
-        if (store < 2)
-            random_write(g, " store = \"%s\",", store ? "chunks" : "whole");
+        if (store < 3)
+            random_write(g, " store = \"%s\",", stores[store]);
         random_write(g, " },");
     }
     random_write(g, " }, sm_80 = {");

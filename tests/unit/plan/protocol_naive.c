@@ -23,6 +23,8 @@ static int naive_number(const struct naive *n, const struct naive_thread *q, int
     const struct plan_role *role = &n->p->role[n->who[t].role];
     int class = n->code.number[n->who[t].role][q->step];
     unsigned key = 0;
+    if (role->step[q->step].place) /* what is held in a late place */
+        return q->place[plan_number(role->step[q->step].place)].held;
     if (class < 0)
         return role->step[q->step].count;
     for (int d = 0; d < q->depth; d++)
@@ -351,6 +353,28 @@ static bool naive_store(struct naive *n, struct naive_state *s, int t)
 
 /* ---- places ------------------------------------------------------------------------------------------------------ */
 
+static bool naive_is_late(const struct naive *n, const struct plan_step *e)
+{
+    return e->place && (e->op == PLAN_TOUCH || e->op == PLAN_WRITE) &&
+           n->p->place[plan_number(e->place)].kind == PLAN_PLACE_LATE;
+}
+
+/* A chunk is packed, all that are packed are held, or one of those goes out. */
+static bool naive_late(struct naive *n, struct naive_thread *q, const struct plan_step *e)
+{
+    struct naive_place *a = &q->place[plan_number(e->place)];
+    if (e->op == PLAN_WRITE)
+        return a->held-- > 0 ? true : naive_fault(n, "a chunk goes out that is not held");
+    if (a->held > 0)
+        return naive_fault(n, "a chunk that is held never goes out");
+    a->packed = (int8_t)(a->packed + (e->count == 0));
+    if (e->count > 0 && a->packed != e->count)
+        return naive_fault(n, "chunks are held that were not packed");
+    a->held = (int8_t)e->count;
+    a->packed = e->count ? 0 : a->packed;
+    return true;
+}
+
 static bool naive_registers(struct naive *n, struct naive_thread *q, int t)
 {
     const struct plan_step *e = naive_step_of(n, q, t);
@@ -424,6 +448,8 @@ static bool naive_end(struct naive *n, struct naive_thread *q, int t)
     for (int i = 0; i < n->p->place_count; i++)
         if (q->place[i].write_group >= 0 || q->place[i].read_group >= 0)
             return naive_fault(n, "ends with instructions in flight");
+        else if (q->place[i].held + q->place[i].packed > 0)
+            return naive_fault(n, "ends with chunks that never go out");
     for (int r = 0; r < n->p->ring_count; r++) {
         for (int i = 0; i < NAIVE_STAGES; i++) {
             const struct naive_touch *u = &q->ring[r].touch[i];
@@ -448,6 +474,8 @@ static bool naive_is_idle(const struct naive *n, const struct naive_thread *q, i
     if (naive_is_foreign(n, q, t) != (e->op == PLAN_SKIP) ||
         (e->only && (e->only == PLAN_NEXT ? q->next : e->only - 1) != n->who[t].instance))
         return true;
+    if (naive_is_late(n, e))
+        return false;
     switch (e->op) {
     case PLAN_EXPECT:
         return later;
@@ -532,6 +560,8 @@ static bool naive_do(struct naive *n, struct naive_state *s, int t, bool *next)
 {
     struct naive_thread *q = &s->thread[t];
     const struct plan_step *e = naive_step_of(n, q, t);
+    if (naive_is_late(n, e) && !naive_late(n, q, e))
+        return false;
     switch (e->op) {
     case PLAN_WAIT_EMPTY:
     case PLAN_WAIT_FULL:
@@ -659,7 +689,7 @@ static void naive_begin(struct naive *n, struct naive_state *start)
                                 (struct naive_touch){-1, -1, -1, -1, -1, -1, -1, 0, 0, 0, 0};
                     }
                     for (int k = 0; k < NAIVE_PLACES; k++)
-                        start->thread[t].place[k] = (struct naive_place){-1, 0, -1, 0, 0, true, false};
+                        start->thread[t].place[k] = (struct naive_place){-1, 0, -1, 0, 0, true, false, 0, 0};
                 }
     n->used = (offsetof(struct naive_state, thread) + (size_t)n->threads * sizeof(struct naive_thread) + 7) / 8 * 8;
     n->used = n->used > sizeof *start ? sizeof *start : n->used;

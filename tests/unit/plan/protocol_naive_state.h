@@ -30,6 +30,7 @@ struct naive_touch {
 struct naive_place {
     int8_t write_group, shape, read_group, writes, reads;
     bool touched, fenced;
+    int8_t packed, held; /* chunks of a late place */
 };
 
 struct naive_thread {

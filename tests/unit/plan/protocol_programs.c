@@ -590,6 +590,59 @@ bool program_in_turn(struct plan *p, struct in_turn a)
     return a.turns;
 }
 
+/* Chunks of the late place, while or if one is held. */
+static void send_late(struct plan_role *r, enum plan_op flow, int place, int buffers)
+{
+    STEP(r, .op = flow, .place = place);
+    STEP(r, .op = PLAN_STORE_WAIT, .ring = V, .count = buffers - 1);
+    op(r, PLAN_BARRIER, 0);
+    STEP(r, .op = PLAN_WRITE, .ring = V, .tensor = V, .place = place);
+    op(r, PLAN_FENCE_ASYNC, 0);
+    op(r, PLAN_BARRIER, 0);
+    STEP(r, .op = PLAN_STORE, .ring = V, .tensor = V, .place = place);
+    end(r);
+}
+
+bool program_late(struct plan *p, struct late a)
+{
+    program_begin(p);
+    program_ring(p, "k", PLAN_FILL_BULK, a.stages, 1, WARPS * a.consumers);
+    program_ring(p, "v", PLAN_FILL_THREADS, a.buffers, 0, 0);
+    int acc = program_place(p, "acc", PLAN_PLACE_ACCUMULATOR), late = program_place(p, "late", PLAN_PLACE_LATE);
+    p->barrier[p->barrier_count++] = (struct plan_barrier){.name = "rows", .id = 1, .threads = 32 * WARPS};
+    struct plan_role *r = program_role(p, "producer", 1, 1);
+    begin_loop(r, "tiles", 0);
+    begin_loop(r, "k", 0);
+    fill(r, K);
+    end(r);
+    end(r);
+    r = program_role(p, "consumer", a.consumers, WARPS);
+    begin_loop(r, "tiles", 0);
+    begin_loop(r, "k", 0);
+    take(r, K);
+    op(r, PLAN_MMA_FENCE, 0);
+    multiply(r, K, 0, acc, 0);
+    op(r, PLAN_MMA_WAIT, 1);
+    release(r, K, 1, WARPS);
+    send_late(r, PLAN_WHEN, late, a.buffers);
+    end(r);
+    if (!a.behind)
+        send_late(r, PLAN_LOOP, late, a.buffers);
+    op(r, PLAN_MMA_WAIT, 0);
+    release(r, K, 0, WARPS);
+    if (a.behind)
+        send_late(r, PLAN_LOOP, late, a.buffers);
+    touch(r, acc);
+    STEP(r, .op = PLAN_LOOP, .count = a.chunks);
+    touch(r, late);
+    end(r);
+    STEP(r, .op = PLAN_TOUCH, .place = late, .count = a.chunks);
+    end(r);
+    send_late(r, PLAN_LOOP, late, a.buffers);
+    STEP(r, .op = PLAN_STORE_WAIT, .ring = V);
+    return true;
+}
+
 static void copy_stage(struct plan *p, struct plan_role *r, int ring)
 {
     STEP(r, .op = PLAN_FILL, .ring = ring, .tensor = ring, .count = BYTES);

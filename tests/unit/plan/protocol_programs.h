@@ -93,6 +93,16 @@ struct parts {
 /* Two blocks of a cluster that send each other their parts of sums. */
 bool program_parts(struct plan *p, struct parts a);
 
+struct late {
+    int stages; /* of what is multiplied, 2 or more */
+    int consumers;
+    int chunks, buffers; /* of a result */
+    bool behind; /* what is left goes out behind the last products' wait, and not under them */
+};
+
+/* Results go out in the next item's turns, chunk by chunk. */
+bool program_late(struct plan *p, struct late a);
+
 struct copied {
     int stages;   /* of k and v, 2 or more */
     int queries;  /* q: 0 there is none, 1 it is read once into registers, 2 in every turn */

@@ -83,6 +83,8 @@ static void test_others_pass(void **state)
         expect_clean(&p);
         program_copied(&p, (struct copied){1 + stages, (bits >> 1) % 3, third, bits >> 4 & 1, bits >> 5});
         expect_clean(&p);
+        program_late(&p, (struct late){1 + stages, 1 + one, 1 + (bits >> 2) % 4, 1 + (bits >> 4 & 1), bits >> 5});
+        expect_clean(&p);
     }
 }
 
@@ -106,7 +108,7 @@ static void test_time(void **state)
 
 /* ---- planted faults ---------------------------------------------------------------------------------------------- */
 
-enum base { AHEAD, PLAIN, RESIDENT, NORM, NORM_WARPS, CONVERT, SCRATCH, IN_TURN, PARTS };
+enum base { AHEAD, PLAIN, RESIDENT, NORM, NORM_WARPS, CONVERT, SCRATCH, IN_TURN, PARTS, LATE };
 
 static void make_base(struct plan *p, enum base base)
 {
@@ -124,6 +126,8 @@ static void make_base(struct plan *p, enum base base)
         program_through_scratch(p, 2, true);
     else if (base == IN_TURN)
         program_in_turn(p, (struct in_turn){2, 2, true, true, true});
+    else if (base == LATE)
+        program_late(p, (struct late){.stages = 2, .consumers = 1, .chunks = 3, .buffers = 2});
     else
         program_parts(p, (struct parts){1, true, true});
 }
@@ -389,7 +393,62 @@ PLANT(empty_of_own)
 {
     p->ring[1].empty_arrivals += WARPS;
 }
-
+PLANT(late_store_not_awaited)
+{
+    drop(p, 1, PLAN_STORE_WAIT, 0);
+}
+PLANT(late_wait_untold)
+{
+    drop(p, 1, PLAN_BARRIER, 0);
+}
+PLANT(late_write_unmet)
+{
+    drop(p, 1, PLAN_BARRIER, 1);
+}
+PLANT(late_unfenced)
+{
+    drop(p, 1, PLAN_FENCE_ASYNC, 0);
+}
+PLANT(late_twice)
+{
+    struct plan_step chunk[6];
+    int at = sample_find(p, 1, PLAN_WHEN, 0);
+    memcpy(chunk, p->role[1].step + at + 1, sizeof chunk);
+    for (int i = 5; i >= 0; i--)
+        sample_insert(p, 1, at, chunk[i]);
+}
+PLANT(late_never)
+{
+    int first = sample_find(p, 1, PLAN_LOOP, 2);
+    for (int i = 0; i < 8; i++)
+        sample_drop(p, 1, first);
+}
+PLANT(last_late_never)
+{
+    int first = sample_find(p, 1, PLAN_LOOP, 4);
+    for (int i = 0; i < 8; i++)
+        sample_drop(p, 1, first);
+}
+PLANT(late_half_packed)
+{
+    nth(p, 1, PLAN_LOOP, 3)->count = 1;
+}
+PLANT(late_not_held)
+{
+    drop(p, 1, PLAN_TOUCH, 2);
+}
+PLANT(late_elsewhere)
+{
+    nth(p, 1, PLAN_STORE, 0)->place = 0;
+}
+PLANT(late_in_accumulator)
+{
+    nth(p, 1, PLAN_WHEN, 0)->place = 1;
+}
+PLANT(late_with_a_number)
+{
+    nth(p, 1, PLAN_WHEN, 0)->count = 1;
+}
 #define CONSUMER "sm_90a, role consumer, "
 static const struct {
     const char *name;
@@ -452,6 +511,18 @@ static const struct {
     {"sums released before they are added", PARTS, released_before_read, CONSUMER, "PROTOCOL-READ", false},
     {"a block that ends early", PARTS, not_drained, CONSUMER, "PROTOCOL-EXIT", false},
     {"empty counts the block's own", PARTS, empty_of_own, CONSUMER, "PROTOCOL-ARRIVALS", false},
+    {"a late chunk's buffer not waited for", LATE, late_store_not_awaited, CONSUMER, "PROTOCOL-OVERWRITE", false},
+    {"a late chunk's wait told to nobody", LATE, late_wait_untold, CONSUMER, "PROTOCOL-BARRIER", false},
+    {"a late chunk stored before it is written", LATE, late_write_unmet, CONSUMER, "PROTOCOL-BARRIER", false},
+    {"a late chunk unfenced", LATE, late_unfenced, CONSUMER, "PROTOCOL-FENCE", false},
+    {"a late chunk goes out twice", LATE, late_twice, CONSUMER "step 12 write", "PROTOCOL-LATE", false},
+    {"chunks that no turn is left for", LATE, late_never, CONSUMER "step 23 touch", "PROTOCOL-LATE", false},
+    {"the last item's chunks never go out", LATE, last_late_never, CONSUMER, "PROTOCOL-LATE", false},
+    {"half the chunks packed", LATE, late_half_packed, CONSUMER "step 33 touch", "PROTOCOL-LATE", false},
+    {"chunks not held", LATE, late_not_held, CONSUMER, "PROTOCOL-LATE", false},
+    {"a late chunk at another item's place", LATE, late_elsewhere, CONSUMER "step 16 store", "PROTOCOL-PLACE", true},
+    {"what sums hold", LATE, late_in_accumulator, CONSUMER "step 10 when", "PROTOCOL-PLACE", true},
+    {"late chunks and a number", LATE, late_with_a_number, CONSUMER "step 10 when", "PROTOCOL-PLACE", true},
     {"a skip dropped", IN_TURN, skip_dropped, "sm_90a, role ", "PROTOCOL-", false},
     {"skips in every turn", IN_TURN, skip_outside, CONSUMER "step 4 skip", "PROTOCOL-ROLES", true},
     {"turns shared by three of two", IN_TURN, share_of_three, CONSUMER "step 2 items", "PROTOCOL-ROLES", true},

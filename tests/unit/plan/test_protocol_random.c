@@ -100,6 +100,11 @@ static bool copied(struct plan *p)
     return program_copied(p, (struct copied){2 + draw(2), draw(3), draw(2), draw(3) == 0, draw(4) == 0});
 }
 
+static bool late(struct plan *p)
+{
+    return program_late(p, (struct late){2 + draw(2), 1 + (draw(4) == 0), 1 + draw(3), 1 + draw(2), draw(2)});
+}
+
 static bool stores(struct plan *p)
 {
     struct sample_gemm g = {.stages = 1 + draw(2), .consumers = 1, .d_stages = draw(3), .d_tiles = 2};
@@ -121,7 +126,8 @@ static const struct {
              {"stores", stores},
              {"copied", copied},
              {"parts", parts},
-             {"in turn, awaited", in_turn_awaited}};
+             {"in turn, awaited", in_turn_awaited},
+             {"late", late}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- damage ------------------------------------------------------------------------------------------------------ */
