@@ -61,7 +61,16 @@ void hz_known_add(struct emu_hazard *h, struct hz_known *to, uint32_t key, const
         to->entries[at] = (struct hz_known_entry){.key = key};
         to->count++;
     }
-    hz_clock_join(h, &to->entries[at].clock, clock);
+    struct hz_clock *mine = &to->entries[at].clock;
+    if (hz_grow(h, &mine->at, &mine->count, clock->count, sizeof *mine->at))
+        return;
+    uint32_t changed = 0;
+    for (uint32_t i = 0; i < clock->count; i++) {
+        changed |= mine->at[i] < clock->at[i];
+        mine->at[i] = mine->at[i] > clock->at[i] ? mine->at[i] : clock->at[i];
+    }
+    if (changed)
+        to->entries[at].stamp = ++h->stamps;
 }
 
 void hz_known_join(struct emu_hazard *h, struct hz_known *to, const struct hz_known *from)
@@ -118,44 +127,80 @@ void hz_flags_free(struct emu_hazard *h)
     h->flag_slots = h->flag_count = 0;
 }
 
+static void learn_entry(struct hz_warp *w, const struct hz_known_entry *entry)
+{
+    struct emu_hazard *h = w->cluster->h;
+    if (entry->key >> 4 == w->cluster->serial) {
+        uint32_t mine = w->clock.at[w->component];
+        hz_clock_join(h, &w->clock, &entry->clock);
+        if (w->acquired)
+            hz_clock_join(h, &w->behind, &entry->clock);
+        w->clock.at[w->component] = mine;
+        hz_know_own(w, hz_clock_at(&entry->clock, w->component));
+    } else {
+        hz_known_add(h, &w->known, entry->key >> 4, &entry->clock);
+        w->learned = w->clock.at[w->component];
+    }
+}
+
 /* The warp learns what is in `from`, a flag's knowledge at one scope. */
 static void learn(struct hz_warp *w, const struct hz_known *from)
 {
-    struct emu_hazard *h = w->cluster->h;
-    for (uint32_t i = 0; i < from->count; i++) {
-        uint32_t serial = from->entries[i].key >> 4;
-        if (serial == w->cluster->serial) {
-            uint32_t mine = w->clock.at[w->component];
-            hz_clock_join(h, &w->clock, &from->entries[i].clock);
-            if (w->acquired)
-                hz_clock_join(h, &w->behind, &from->entries[i].clock);
-            w->clock.at[w->component] = mine;
-            hz_know_own(w, hz_clock_at(&from->entries[i].clock, w->component));
-        } else {
-            hz_known_add(h, &w->known, serial, &from->entries[i].clock);
-            w->learned = w->clock.at[w->component];
-        }
-    }
+    for (uint32_t i = 0; i < from->count; i++)
+        learn_entry(w, &from->entries[i]);
     if (from->all_before > w->known.all_before)
         w->known.all_before = from->all_before;
 }
 
-/* What of a flag a warp may see through an acquire of `scope`, by relation: of its block, its cluster, others. Each
-   needs a release of at least that scope, and an acquire. */
-static void visible(struct hz_warp *w, const struct hz_flag *flag, unsigned scope, struct hz_known to[HZ_SCOPES])
+static void before_at_least(struct hz_known *known, uint32_t serial)
+{
+    known->all_before = known->all_before > serial ? known->all_before : serial;
+}
+
+/* What of a flag a warp sees through a read of `scope`, by relation: of its block, its cluster, others. Each needs a
+   release of at least that scope. acquires: relations of which the read alone tells, bits; of others a fence will, or
+   for an atomic (modifies) volatile reads of its block. Only what is younger than `since`. */
+static void see(struct hz_warp *w, const struct hz_flag *flag, unsigned scope, unsigned acquires, int modifies,
+                uint32_t since)
 {
     struct emu_hazard *h = w->cluster->h;
+    struct hz_known *block = modifies && !h->options.strict ? &w->cluster->blocks[w->rank].seen : NULL;
     for (unsigned s = 0; s < HZ_SCOPES; s++) {
         const struct hz_known *from = &flag->released[s];
-        if (s == HZ_SCOPES - 1 && scope == s && from->all_before > to[s].all_before)
-            to[s].all_before = from->all_before;
+        if (s == HZ_SCOPES - 1 && scope == s && from->all_before) {
+            before_at_least(acquires >> s & 1 ? &w->known : &w->seen[s], from->all_before);
+            if (block)
+                before_at_least(block, from->all_before);
+        }
         for (uint32_t i = 0; i < from->count; i++) {
-            uint32_t key = from->entries[i].key;
-            unsigned relation = key >> 4 != w->cluster->serial ? 2 : (key & 15) != w->rank ? 1 : 0;
-            if (relation <= s && relation <= scope)
-                hz_known_add(h, &to[relation], key, &from->entries[i].clock);
+            const struct hz_known_entry *entry = &from->entries[i];
+            unsigned relation = entry->key >> 4 != w->cluster->serial ? 2 : (entry->key & 15) != w->rank ? 1 : 0;
+            if (entry->stamp <= since || relation > s || relation > scope)
+                continue;
+            if (acquires >> relation & 1) {
+                learn_entry(w, entry);
+                continue;
+            }
+            hz_known_add(h, &w->seen[relation], entry->key, &entry->clock);
+            if (block)
+                hz_known_add(h, block, entry->key, &entry->clock);
         }
     }
+}
+
+/* What the warp has not seen of a flag yet when it reads it so; it has then. */
+static uint32_t unseen_since(struct hz_warp *w, const struct hz_flag *flag, uint32_t way)
+{
+    for (unsigned i = 0; i < HZ_LOOKS; i++) {
+        struct hz_look *look = &w->looks[i];
+        if (look->address != flag->address || look->way != way)
+            continue;
+        uint32_t since = look->stamp;
+        look->stamp = flag->stamp;
+        return since;
+    }
+    w->looks[w->look_count++ % HZ_LOOKS] = (struct hz_look){flag->address, flag->stamp, way};
+    return 0;
 }
 
 static void release_to(struct hz_warp *w, struct hz_known *to, const struct hz_clock *clock,
@@ -189,19 +234,11 @@ void hz_strong(struct hz_warp *w, uint32_t lanes, uint64_t address, unsigned acc
     if (access & EMU_ACCESS_READ) {
         const struct hz_flag *flag = flag_find(h, address, 0);
         if (flag) {
-            struct hz_known seen[HZ_SCOPES] = {{NULL, 0, 0, 0}};
-            visible(w, flag, scope, seen);
-            for (int s = 0; s < HZ_SCOPES; s++) {
-                /* what a block writes its own threads see behind an atomic; else it takes a fence */
-                int acquires = (access & EMU_ACCESS_ACQUIRE) || (modifies && s == 0 && !h->options.strict);
-                if (modifies && !acquires && !h->options.strict)
-                    hz_known_join(h, &w->cluster->blocks[w->rank].seen, &seen[s]);
-                if (acquires)
-                    learn(w, &seen[s]);
-                else
-                    hz_known_join(h, &w->seen[s], &seen[s]);
-                hz_known_clear(h, &seen[s]);
-            }
+            /* what a block writes its own threads see behind an atomic; else it takes a fence */
+            unsigned acquires = access & EMU_ACCESS_ACQUIRE ? 7 : modifies && !h->options.strict;
+            uint32_t since = unseen_since(w, flag, scope | acquires << 2 | (unsigned)modifies << 5);
+            if (since != flag->stamp)
+                see(w, flag, scope, acquires, modifies, since);
         }
     }
     if (access & EMU_ACCESS_WRITE) {
@@ -218,6 +255,7 @@ void hz_strong(struct hz_warp *w, uint32_t lanes, uint64_t address, unsigned acc
             else if (w->fenced[s].count)
                 release_to(w, &flag->released[s], &w->fenced[s], &w->fenced_known);
         }
+        flag->stamp = ++h->stamps;
         if (access & EMU_ACCESS_RELEASE)
             hz_release(w, lanes);
     }

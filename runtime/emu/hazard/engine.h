@@ -41,7 +41,9 @@ struct hz_warp {
     struct hz_clock fenced[HZ_SCOPES];     /* what fences have made ready to be released by a strong write */
     struct hz_known fenced_known;
     struct hz_known seen[HZ_SCOPES]; /* what strong reads have seen and a fence will acquire */
-    struct hz_groups groups[4];      /* by emu_hazard_async */
+    struct hz_look looks[HZ_LOOKS];  /* the last words that it has read strongly */
+    uint32_t look_count;
+    struct hz_groups groups[4]; /* by emu_hazard_async */
     struct hz_register *registers;
     uint32_t *known_registers;
     uint32_t known_count, known_room;
@@ -136,6 +138,7 @@ struct emu_hazard_cluster {
 struct hz_flag {
     uint64_t address;
     struct hz_known released[HZ_SCOPES];
+    uint32_t stamp; /* nothing has changed since */
     uint8_t polled; /* somebody waits for its value in a loop */
 };
 
@@ -169,6 +172,7 @@ struct emu_hazard {
     struct hz_page **global; /* hash of pages */
     size_t global_slots, global_count, global_most;
     uint64_t global_resets;
+    uint32_t stamps;       /* changes of knowledge so far */
     struct hz_flag *flags; /* hash by address; address 0: empty */
     size_t flag_slots, flag_count;
     struct emu_hazard_report *reports;

@@ -53,6 +53,7 @@ struct hz_clock {
    clusters before this serial", which forgives too much, and accuses nobody. */
 struct hz_known_entry {
     uint32_t key;
+    uint32_t stamp; /* of its last change, by the launch's count of such changes */
     struct hz_clock clock;
 };
 struct hz_known {
@@ -188,6 +189,13 @@ struct hz_partial {
     uint32_t synced;      /* what the warp did before is released, too */
 };
 enum { HZ_PARTIALS = 16 };
+
+/* A word that was read strongly, in a way, and what there was to see then: who polls does so again and again. */
+struct hz_look {
+    uint64_t address;
+    uint32_t stamp, way;
+};
+enum { HZ_LOOKS = 4 };
 
 /* wgmma.wait_group passed: groups below limit are over, for the whole warpgroup; at that epoch of the warp. */
 struct hz_wgmma_wait {
