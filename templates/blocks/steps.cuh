@@ -805,15 +805,16 @@ at_${item.axis} = more ? at_${item.axis} : 0;
 //@ -- The wait for an item's last products: in front of it the next item's place is found, which takes divisions. Not
 //@ -- where items come from elsewhere, are another's in turn, or from an order that keeps more of them.
 //@ local function last_wait()
-//@     local depth, found = 0, 0
+//@     local depth, found, items = 0, 0, false
 //@     if warps or shared_loop or role.name ~= "consumer" then return 0 end
 //@     if has(model, "item_ring") or model.schedule.order == "longest" then return 0 end
 //@     for i, step in ipairs(role.step) do
 //@         local op = step.op
-//@         if op == "loop" and depth == 0 and step.call ~= "tiles" and not has(step, "place") then return 0 end
+//@         if op == "loop" and depth == 0 then items = step.call == "tiles" end
+//@         if op == "loop" and depth == 0 and not items and not has(step, "place") then return 0 end
 //@         if op == "loop" or op == "when" then depth = depth + 1
 //@         elseif op == "end" then depth = depth - 1
-//@         elseif op == "mma_wait" and depth == 1 and step.count == 0 then found = i end
+//@         elseif op == "mma_wait" and depth == 1 and items and step.count == 0 then found = i end
 //@     end
 //@     return found
 //@ end

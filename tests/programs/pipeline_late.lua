@@ -24,6 +24,7 @@ gemm("late_192", { tile = { m = 128, n = 192, k = 64 }, cluster = { m = 1, n = 2
   pipeline = { store = "late", stages = 3 } })
 gemm("late_two_blocks", { tile = { m = 256, n = 128, k = 64 }, pipeline = { store = "late", poll = "lane" } })
 gemm("late_alone", { tile = { m = 64, n = 256, k = 32 }, cluster = { m = 1, n = 2 } })
+gemm("late_small", { tile = { m = 64, n = 128, k = 32 } })
 gemm("late_of_three", { tile = { m = 192, n = 192, k = 64 } })
 gemm("late_one_chunk", { tile = { m = 128, n = 64, k = 64 }, schedule = { dynamic = true, order = "row" } })
 gemm("late_odd_columns", { tile = { m = 128, n = 104, k = 64 }, pipeline = { store = "late", stages = 2 },

@@ -132,7 +132,7 @@ EDIT_IS(fence, s->op == PLAN_MMA_FENCE || s->op == PLAN_FENCE_ASYNC)
 EDIT_IS(barrier, s->op == PLAN_BARRIER)
 EDIT_IS(own_barrier, s->op == PLAN_BARRIER && !s->only)
 EDIT_IS(turn, s->op == PLAN_BARRIER_ARRIVE || (s->op == PLAN_BARRIER && s->only))
-EDIT_IS(when, s->op == PLAN_WHEN)
+EDIT_IS(when, s->op == PLAN_WHEN && !s->place) /* what a late place holds has no number */
 
 bool edit_is_loop(const struct plan_step *s)
 {
