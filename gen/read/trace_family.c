@@ -12,7 +12,7 @@
  *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
  *   sizes      function(arch, said, extent, bytes): the tile by axis, for axes that a kernel gives none. said holds
  *              what it gives, by axis, said.consumers, said.swap and said.mode; extent the extents that are constants;
- *              bytes those of an element, by tensor
+ *              bytes those of an element, by tensor. Why is a text in the table's field why
  *   peer       { "gemm", a = "A", b = "B", d = "D" }: the problem of a library that its kernels solve, and which
  *              tensors of theirs are the problem's; `bench` measures that beside them
  * and a kernel of the family is one with that program. */
@@ -167,8 +167,8 @@ static void read_peer(struct reader *r, const char *module, struct spec_family *
         while (t->name && strcmp(t->name, lua_tostring(L, -1)) != 0)
             t++;
         if (!t->name)
-            module_fault(r, module, arena_format(r->arena, "peer names %s, which is none of its tensors",
-                                                 lua_tostring(L, -1)));
+            module_fault(r, module,
+                         arena_format(r->arena, "peer names %s, which is none of its tensors", lua_tostring(L, -1)));
         peer->role[peer->count] = arena_text(r->arena, key[i].name);
         reader_check(r, peer->role[peer->count]);
         peer->tensor[peer->count++] = t->name;
@@ -179,8 +179,8 @@ static void read_peer(struct reader *r, const char *module, struct spec_family *
 
 static void check_words(struct reader *r, const char *module)
 {
-    static const char *const known[] = {"axes",    "fields", "functions", "grid", "peer",
-                                        "program", "scalars", "sizes",  "tensors",   NULL};
+    static const char *const known[] = {"axes",    "fields",  "functions", "grid",    "peer",
+                                        "program", "scalars", "sizes",     "tensors", NULL};
     int count;
     struct key *key = sorted_keys(r, lua_gettop(r->L), &count);
     for (int i = 0; i < count; i++) {
@@ -371,6 +371,7 @@ void module_sizes(struct reader *r, const char *arch, struct program *p)
     for (int i = 0; i < k->tensor_count; i++)
         push_number(L, k->tensor[i].name, (int64_t)tw_dtype_bytes(k->tensor[i].dtype));
     lua_call(L, 4, 1);
+    const char *why = lua_istable(L, -1) ? text_field(r, m->family.name, "why", false) : NULL;
     for (int i = 0; i < p->axis_count; i++) {
         int64_t tile = 0;
         if (p->axis[i].tile || !lua_istable(L, -1))
@@ -380,6 +381,7 @@ void module_sizes(struct reader *r, const char *arch, struct program *p)
             module_fault(r, m->family.name, "sizes returns a tile by axis, whole numbers from 1");
         p->axis[i].tile = (int)tile;
         p->axis[i].chosen = tile > 0;
+        p->axis[i].why = why;
         lua_pop(L, 1);
     }
     lua_settop(L, top);

@@ -24,7 +24,7 @@ local function program(t, at, tile)
 
   local o, most, sum = loop("kv", range(0, extent "kv", tile.kv), { zeros(), rows(-inf), rows(0) },
     function(kv, o, most, sum)
-      local place = { b = at.b, g = head, kv = span(kv, tile.kv), d = all }
+      local place = { b = at.b, g = head, kv = span(kv, tile.kv), d = all, e = all }
       local k, v = load(t.K, places(t.K, place)):as "k", load(t.V, places(t.V, place)):as "v"
       local s = dot(q, k:t()):as "s"
       if given "score_mod" then
@@ -38,24 +38,47 @@ local function program(t, at, tile)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
     end)
 
-  store(t.O, places(t.O, { b = at.b, h = at.h, q = queries, d = all }, ratio(o, sum, 0)))
+  store(t.O, places(t.O, { b = at.b, h = at.h, q = queries, e = all }, ratio(o, sum, 0)))
   if given "LSE" then
     store(t.LSE, places(t.LSE, { b = at.b, h = at.h, q = queries }, (most + log2(sum)) * ln2))
   end
 end
 
+-- Tiles that a kernel leaves out. What bounds them is a thread's registers: of 64 rows for each consumer, half of a
+-- tile's columns as scores, a quarter as weights beside the next turn's scores, half of V's head size as sums; then
+-- shared memory, two stages of K and V beside Q.
+local function sizes(arch, said, extent)
+  local d, e = extent.d or 128, extent.e or extent.d or 128
+  local most = math.max(d, e)
+  if arch == "sm_80" then
+    return { q = 128, kv = most <= 64 and 64 or 32, why = "the fragments of a warp's rows fit its registers" }
+  end
+  local consumers = said.consumers or (said.q and said.q // 64) or (most <= 96 and 3 or 2)
+  local q, kv, why = 64 * consumers, nil, nil
+  if consumers == 3 then
+    kv, why = e <= 64 and 112 or 96, "three consumers hide each other's softmax; scores and sums fill their registers"
+  elseif most <= 128 then
+    kv, why = 128, "two consumers, scores and sums in registers; two stages of K and V beside Q"
+  elseif d <= 192 and e <= 128 then
+    kv, why = 112, "two stages of K and V beside Q fill shared memory"
+  else
+    kv, why = most <= 192 and 96 or 64, "two stages of K and V beside Q fill shared memory"
+  end
+  return { q = q, kv = kv, why = why }
+end
+
 return {
-  axes = "b h g q kv d",
+  axes = "b h g q kv d e",
   grid = "b h q",
   tensors = {
     { "Q", axes = "b h q d" },
     { "K", axes = "b g kv d" },
-    { "V", axes = "b g kv d" },
-    { "O", axes = "b h q d", out = true },
+    { "V", axes = "b g kv e" },
+    { "O", axes = "b h q e", out = true },
     { "LSE", axes = "b h q", out = true, optional = true },
   },
   scalars = { "scale" },
   functions = { "mask_mod", "score_mod" },
   program = program,
-  fields = { tile = { q = 128, kv = 128 } },
+  sizes = sizes,
 }

@@ -257,6 +257,8 @@ int pipeline_registers_taken(const struct pipeline *x)
 
 int pipeline_resident(struct pipeline *x, int beside, int most)
 {
+    for (int i = 0; i < x->plan->place_count; i++) /* of numbers a row, as many as are carried */
+        beside += x->plan->place[i].kind == PLAN_PLACE_ROWS ? x->plan->place[i].registers : 0;
     for (int r = 0; r < x->d.ring_count; r++) {
         const struct derive_ring *ring = &x->d.ring[r];
         int op = -1, users = 0;
