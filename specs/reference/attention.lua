@@ -2,6 +2,7 @@
 --
 -- by_hand { ... } gives a kernel's reference. All fields may be left out:
 --   shared   heads of Q that share one of K and V (1)
+--   queries  the dim that counts them ("R")
 --   order    "bshd", [batch, sequence, heads, head size], or "bhsd"
 --   visible  function(q, kv, at): whether the key counts; at has t, n, b and h
 --   score    function(x, q, kv, at): the scaled score becomes this
@@ -24,7 +25,7 @@ local function by_hand(own)
           for c = 0, width.q - 1 do keys[kv][c] = k[c] end
           for c = 0, width.v - 1 do values[kv][c] = v[c] end
         end
-        for q = 0, (n.R or n.S) - 1 do
+        for q = 0, n[own.queries or "R"] - 1 do
           local x, most = {}, own.sink and own.sink(at) or -math.huge
           local query, from, o = row(t.Q, b, q, h), {}, {}
           for c = 0, width.q - 1 do from[c] = query[c] end

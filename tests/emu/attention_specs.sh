@@ -32,6 +32,21 @@ wrong() {
         grep -q "reference" "$work/out"
     ok $? "$1, $2: seen where '$3'" "$work/out"
 }
+# turns KERNEL SIZES COUNT...: what the producer of one block loads of K, place by place: so many turns there are, those
+# that need all masks first.
+turns() {
+    kernel=$1 sizes=$2
+    shift 2
+    "$program" profile specs/attention_mods.lua --kernel "$kernel" --device emu --set "$sizes" >"$work/out" 2>&1 &&
+        [ "$(awk '$2 == "K_load" { print $4 }' "$work/out" | tr '\n' ' ')" = "$* " ]
+    ok $? "$kernel at $sizes: turns $*" "$work/out"
+}
+# Of eight items of 128 queries each sees five tiles of 128 keys at most, 30 in all; two of them need no mask.
+turns attention_fwd_window B=1,H=1,R=900,S=900 8 13 9
+turns attention_fwd_prefix B=1,H=1,R=600,S=600 5 11
 wrong attention_heads attention_fwd_d64 's/by_hand { d = d, e = e }/by_hand { d = d, e = e, visible = function(q, kv) return kv < 200 end }/'
+wrong attention_mods attention_fwd_window_end 's/kv > last - 600/kv > last - 400/'
+wrong attention_mods attention_fwd_causal_end 's/return kv <= q + at.n.S - at.n.R end/return kv <= q end/'
+wrong attention_mods attention_fwd_prefix 's/return kv < 150 or kv <= q end/return kv < 100 or kv <= q end/'
 echo "1..$count"
 [ "$failed" -eq 0 ]
