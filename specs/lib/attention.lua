@@ -3,7 +3,8 @@
 -- Heads of Q may share those of K and V: axis h counts the heads of Q, g those of K and V, and H // G of h belong to
 -- one of g. A tensor's `axes` say the order of its dims. The scale is 1 / sqrt(d) where the kernel has none.
 -- mask_mod(_, t, i) says which elements count, score_mod(score, t, i) changes scaled scores before their softmax; both
--- see the indices i.b, i.h, i.q and i.kv. LSE receives the logarithm of each row's sum. Rows that see nothing are 0.
+-- see the indices i.b, i.h, i.q and i.kv. LSE receives the logarithm of each row's sum. sink, if wanted, is a logit by
+-- head that joins that sum, and no value with it. Rows that see nothing are 0, and -inf in LSE.
 
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
@@ -38,6 +39,12 @@ local function program(t, at, tile)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
     end)
 
+  if given "sink" then
+    local sink = t.sink[at.h] * log2e
+    local m = max(most, sink)
+    local r = exp2_diff(most, m)
+    o, most, sum = o * r, m, sum * r + exp2_diff(sink, m)
+  end
   store(t.O, places(t.O, { b = at.b, h = at.h, q = queries, e = all }, ratio(o, sum, 0)))
   if given "LSE" then
     store(t.LSE, places(t.LSE, { b = at.b, h = at.h, q = queries }, (most + log2(sum)) * ln2))
@@ -76,6 +83,7 @@ return {
     { "V", axes = "b g kv e" },
     { "O", axes = "b h q e", out = true },
     { "LSE", axes = "b h q", out = true, optional = true },
+    { "sink", axes = "h", optional = true },
   },
   scalars = { "scale" },
   functions = { "mask_mod", "score_mod" },

@@ -811,7 +811,8 @@ while (items_next(args, items${next_item})) {
 //@         local loop = model.loop[step.loop + 1]
 //@         local from = fragment_uniform("f", loop.from)[1]
 //@         local start = from == "0" and "" or from .. " + "
-//@         if counted_from_first(loop) then start = loop.name .. (has(loop, "first") and "_first - " or "_first + ") end
+//@         local sign = has(loop, "first") and "_first - " or "_first + "
+//@         if counted_from_first(loop) then start = loop.name .. sign end
 //@         local single = opt(step, "most", 0) == 1
 //@         if single then
 if (${loop.name}_turn < ${call}_turns) {

@@ -48,5 +48,11 @@ wrong attention_heads attention_fwd_d64 's/by_hand { d = d, e = e }/by_hand { d 
 wrong attention_mods attention_fwd_window_end 's/kv > last - 600/kv > last - 400/'
 wrong attention_mods attention_fwd_causal_end 's/return kv <= q + at.n.S - at.n.R end/return kv <= q end/'
 wrong attention_mods attention_fwd_prefix 's/return kv < 150 or kv <= q end/return kv < 100 or kv <= q end/'
+wrong attention_mods attention_fwd_alibi 's/at.t.slope\[at.h\] \* (kv - q)/at.t.slope[at.h] * (kv - q - kv % 2)/'
+wrong attention_mods attention_fwd_softcap 's/50 \* tanh(x \/ 50)/2 * tanh(x \/ 2)/'
+wrong attention_mods attention_fwd_bias 's/bias\[at.h\]\[q\]\[kv\]/bias[at.h][q][kv \/\/ 2]/'
+wrong attention_mods attention_fwd_relative 's/math.min(kv - q, 64)/math.min(kv - q, 32)/'
+wrong attention_mods attention_fwd_documents 's/return kv <= q and at.t.document.*/return kv <= q/'
+wrong attention_mods attention_fwd_sink 's/return at.t.sink\[at.h\]/return 0/'
 echo "1..$count"
 [ "$failed" -eq 0 ]

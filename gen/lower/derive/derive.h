@@ -217,7 +217,8 @@ int derive_keep(struct derive *d, int loop);
 
 /* ---- derive_idle.c */
 
-/* The loop's masks let the more turns in the farther an item begins along the axis; a window, which moves along, does not. */
+/* The loop's masks let the more turns in the farther an item begins along the axis; those of a window, which moves
+ * along, do not. */
 bool derive_masks_grow(struct derive *d, int loop, int axis, int *status);
 
 /* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said.

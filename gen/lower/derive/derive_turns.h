@@ -1,5 +1,5 @@
-/* What a loop's masks say of its turns: those that lie wholly inside of them (derive_turns.c), and those that they leave
- * out (derive_idle.c). */
+/* What a loop's masks say of its turns: those that lie wholly inside of them (derive_turns.c), and those that they
+ * leave out (derive_idle.c). */
 #ifndef TW_GEN_LOWER_DERIVE_TURNS_H
 #define TW_GEN_LOWER_DERIVE_TURNS_H
 
