@@ -2,10 +2,11 @@
  * module returns a table:
  *   axes       "m n k"
  *   grid       "m n": the axes along which items run, their extents those of the tensors
+ *   extents    "m": those of them for which a kernel may say another, grid = { m = M }, where data cut what tensors hold
  *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } };
  *              with fill = function(i, j, ..., n), what `run` puts there where a kernel does not say; with
  *              any_order = true where the program takes its dims in any order: extents then decide it, or
- *              the spec is asked
+ *              the spec is asked; with shared = true where a kernel's functions may read its elements, too
  *   scalars    { "alpha", "beta" }, each optional
  *   functions  { "epilogue" }: functions that a kernel may give; the program calls them by fused("epilogue", value)
  *   program    function(t, at, tile)
@@ -127,6 +128,7 @@ static struct spec_family_tensor *tensor_list(struct reader *r, const char *modu
         row[i].axes = text_field(r, module, "axes", true);
         row[i].out = flag_field(L, "out");
         row[i].any_order = flag_field(L, "any_order");
+        row[i].shared = flag_field(L, "shared");
         row[i].required = !flag_field(L, "optional");
         int fill = lua_getfield(L, -1, "fill");
         if (fill == LUA_TFUNCTION)
@@ -179,8 +181,8 @@ static void read_peer(struct reader *r, const char *module, struct spec_family *
 
 static void check_words(struct reader *r, const char *module)
 {
-    static const char *const known[] = {"axes",    "fields",  "functions", "grid",    "peer",
-                                        "program", "scalars", "sizes",     "tensors", NULL};
+    static const char *const known[] = {"axes",    "extents", "fields", "functions", "grid", "peer",
+                                        "program", "scalars", "sizes",  "tensors",   NULL};
     int count;
     struct key *key = sorted_keys(r, lua_gettop(r->L), &count);
     for (int i = 0; i < count; i++) {
@@ -238,6 +240,7 @@ const struct spec_family *read_module(struct reader *r, const char *name)
     reader_check(r, m->family.name);
     m->family.axes = text_field(r, name, "axes", true);
     m->family.grid = text_field(r, name, "grid", true);
+    m->family.extents = text_field(r, name, "extents", false);
     m->family.tensor = tensor_list(r, name);
     m->family.scalar = name_list(r, name, "scalars");
     m->function = name_list(r, name, "functions");
@@ -297,7 +300,12 @@ int apply_module(struct reader *r, int from)
     const struct trace_module *m = find_module(r, reader_kernel(r)->family);
     lua_rawgeti(L, LUA_REGISTRYINDEX, m->table);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        if (lua_getfield(L, table, own[i]) != LUA_TNIL)
+        const int type = lua_getfield(L, table, own[i]);
+        if (type == LUA_TTABLE && m->family.extents && strcmp(own[i], "grid") == 0) {
+            lua_pop(L, 1); /* read by trace_grid */
+            continue;
+        }
+        if (type != LUA_TNIL)
             reader_fault(r, own[i], AT_KEY, "FIELD-UNKNOWN", "family \"%s\" says it; take it out", m->family.name);
         lua_pop(L, 1);
         lua_getfield(L, -1, own[i]);

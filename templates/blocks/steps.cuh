@@ -895,7 +895,7 @@ ${call}(${ring}_fill);
 //@         end
 //@         -- In a loop's last turn nothing is left to fill for.
 //@         local inner = #opened > 0 and opened[#opened] or {}
-//@         local last = has(step, "loop") and opt(step, "ahead", 0) > 0 and inner[5] or false
+//@         local last = has(step, "loop") and opt(step, "ahead", 0) > 0 and inner[4] or false
 //@         if not last then
 //@         if has(step, "loop") and not together(before) then
 //@             local turn, turns = model.loop[step.loop + 1].name .. "_turn", turns_of(ring)

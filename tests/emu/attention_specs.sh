@@ -35,15 +35,18 @@ wrong() {
 # turns KERNEL SIZES COUNT...: what the producer of one block loads of K, place by place: so many turns there are, those
 # that need all masks first.
 turns() {
-    kernel=$1 sizes=$2
+    kernel=$1 sizes=$2 spec=specs/attention_mods.lua
+    case $kernel in *varlen*) spec=specs/attention_varlen.lua ;; esac
     shift 2
-    "$program" profile specs/attention_mods.lua --kernel "$kernel" --device emu --set "$sizes" >"$work/out" 2>&1 &&
+    "$program" profile "$spec" --kernel "$kernel" --device emu --set "$sizes" >"$work/out" 2>&1 &&
         [ "$(awk '$2 == "K_load" { print $4 }' "$work/out" | tr '\n' ' ')" = "$* " ]
     ok $? "$kernel at $sizes: turns $*" "$work/out"
 }
 # Of eight items of 128 queries each sees five tiles of 128 keys at most, 30 in all; two of them need no mask.
 turns attention_fwd_window B=1,H=1,R=900,S=900 8 13 9
 turns attention_fwd_prefix B=1,H=1,R=600,S=600 5 11
+# An item behind its sequence's rows loads nothing: of 16 one has any, and one turn.
+turns attention_fwd_varlen B=2,H=1,R=900,T=230,U=20 1
 wrong attention_heads attention_fwd_d64 's/by_hand { d = d, e = e }/by_hand { d = d, e = e, visible = function(q, kv) return kv < 200 end }/'
 wrong attention_mods attention_fwd_window_end 's/kv > last - 600/kv > last - 400/'
 wrong attention_mods attention_fwd_causal_end 's/return kv <= q + at.n.S - at.n.R end/return kv <= q end/'
@@ -54,5 +57,7 @@ wrong attention_mods attention_fwd_bias 's/bias\[at.h\]\[q\]\[kv\]/bias[at.h][q]
 wrong attention_mods attention_fwd_relative 's/math.min(kv - q, 64)/math.min(kv - q, 32)/'
 wrong attention_mods attention_fwd_documents 's/return kv <= q and at.t.document.*/return kv <= q/'
 wrong attention_mods attention_fwd_sink 's/return at.t.sink\[at.h\]/return 0/'
+wrong attention_varlen attention_fwd_varlen 's/function() return true end/function(_, kv) return kv < 12 end/'
+wrong attention_varlen attention_fwd_varlen_causal 's/return kv - keys <= q - rows/return kv <= q/'
 echo "1..$count"
 [ "$failed" -eq 0 ]
