@@ -39,8 +39,8 @@ local full = kernel "attention_fwd" {
   family = "attention",
   Q = tensor { B, R, H, D, dtype = "bf16", axes = "b q h d" },
   K = tensor { B, S, H, D, dtype = "bf16", axes = "b kv g d" },
-  V = tensor { B, S, H, D, dtype = "bf16", axes = "b kv g d" },
-  O = tensor { B, R, H, D, dtype = "bf16", axes = "b q h d" },
+  V = tensor { B, S, H, D, dtype = "bf16", axes = "b kv g e" },
+  O = tensor { B, R, H, D, dtype = "bf16", axes = "b q h e" },
   LSE = tensor { B, H, R, dtype = "fp32", axes = "b h q" },
   ahead = { s = { turns = 1, before = "o" } },
   arch = { sm_90a = {}, sm_80 = { tile = { kv = 32 }, pipeline = { stages = 2, warps_m = 4 } } },
@@ -66,7 +66,7 @@ kernel "attention_fwd_causal" {
 kernel "attention_fwd_grouped" {
   like = full,
   K = tensor { B, S, H // 4, D, dtype = "bf16", axes = "b kv g d" },
-  V = tensor { B, S, H // 4, D, dtype = "bf16", axes = "b kv g d" },
+  V = tensor { B, S, H // 4, D, dtype = "bf16", axes = "b kv g e" },
   reference = by_hand(4, function() return true end),
   run = {
     { B = 1, H = 4, R = 300, S = 900 }, { B = 1, H = 4, R = 10, S = 60 }, { B = 1, H = 4, R = 20, S = 128 },

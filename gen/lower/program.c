@@ -120,11 +120,15 @@ static int reason_tiles(const struct program_lowering *l)
 {
     const struct program *p = l->kernel->program;
     int status = 0;
-    for (int i = 0; i < p->axis_count && !status; i++)
-        if (p->axis[i].tile)
-            status = family_reason(l->plan, plan_text(l->plan, "tile.%s", p->axis[i].name),
-                                   plan_text(l->plan, "%d", p->axis[i].tile), "%s",
-                                   p->axis[i].chosen ? "the family's, where the spec says none" : "the spec says so");
+    for (int i = 0; i < p->axis_count && !status; i++) {
+        const struct program_axis *a = &p->axis[i];
+        if (a->tile)
+            status =
+                family_reason(l->plan, plan_text(l->plan, "tile.%s", a->name), plan_text(l->plan, "%d", a->tile), "%s",
+                              !a->chosen ? "the spec says so"
+                              : a->why   ? a->why
+                                         : "the family's, where the spec says none");
+    }
     return status;
 }
 

@@ -48,7 +48,8 @@ struct plan_step {
     int arrivals;          /* RELEASE, ARRIVE: of one instance on each barrier, 4 where every warp arrives; 0 is 1 */
     const char *call;      /* block function whose call this is in the emitted text; LOOP, WHEN: the class's name */
     int place, place2;     /* plan_some(index into plan.place); place2: register operand of MMA; registers that a
-                              SCRATCH_WRITE takes from or a SCRATCH_READ gives to. LOOP, WHEN, WRITE, STORE: late places */
+                              SCRATCH_WRITE takes from or a SCRATCH_READ gives to. LOOP, WHEN, WRITE, STORE:
+                              late places */
     int node;              /* plan_some(node of plan.fused): what the step computes or stores */
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
     int back;              /* READ: stages before the one that was taken last */

@@ -111,11 +111,12 @@ struct program_op {
 /* Work items: one for each step of each axis, the last axis varying fastest. */
 struct program_axis {
     const char *name;
-    int extent;  /* INT node over SYMBOL; -1: items do not run along it */
-    int tile;    /* elements of the axis that one item takes; 0: the axis has no tile */
-    int cluster; /* items along it that make a cluster, where the spec says so; 0: not given */
-    bool chosen; /* the tile is the family's choice: the spec says none */
-    bool share;  /* no items run along it: its place says what of an item's turns a block has */
+    int extent;      /* INT node over SYMBOL; -1: items do not run along it */
+    int tile;        /* elements of the axis that one item takes; 0: the axis has no tile */
+    int cluster;     /* items along it that make a cluster, where the spec says so; 0: not given */
+    bool chosen;     /* the tile is the family's choice: the spec says none */
+    bool share;      /* no items run along it: its place says what of an item's turns a block has */
+    const char *why; /* of a chosen one, in the family's words; NULL: it has none */
     struct diag_loc tile_loc, cluster_loc; /* where the kernel says so; line 0: it does not */
 };
 
@@ -181,6 +182,7 @@ struct program_run {
     bool halves;      /* loops that have a combine run as two halves of their turns, which it puts together */
     enum program_casts free_casts; /* see above */
     int64_t *work;                 /* receives how many nodes of elements and products were evaluated; or NULL */
+    int64_t *products; /* of dots, about, those of elements that are valid: a ragged item has few; or NULL */
 };
 struct program_error {
     struct diag_loc loc;

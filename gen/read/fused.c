@@ -89,7 +89,7 @@ static void refuse_family_operand(struct reader *r, const struct spec_tensor *t)
     const char *word[SPEC_MAX_RANK], *known[SPEC_MAX_AXES];
     while (row && row->name && strcmp(row->name, t->name) != 0)
         row++;
-    if (!row || !row->name)
+    if (!row || !row->name || row->shared)
         return;
     int words = split_words(r, row->axes, word, SPEC_MAX_RANK);
     int axes = split_words(r, f->grid, known, SPEC_MAX_AXES);

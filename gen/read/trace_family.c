@@ -2,17 +2,18 @@
  * module returns a table:
  *   axes       "m n k"
  *   grid       "m n": the axes along which items run, their extents those of the tensors
+ *   extents    "m": those of them for which a kernel may say another, grid = { m = M }, where data cut what tensors hold
  *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } };
  *              with fill = function(i, j, ..., n), what `run` puts there where a kernel does not say; with
  *              any_order = true where the program takes its dims in any order: extents then decide it, or
- *              the spec is asked
+ *              the spec is asked; with shared = true where a kernel's functions may read its elements, too
  *   scalars    { "alpha", "beta" }, each optional
  *   functions  { "epilogue" }: functions that a kernel may give; the program calls them by fused("epilogue", value)
  *   program    function(t, at, tile)
  *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
  *   sizes      function(arch, said, extent, bytes): the tile by axis, for axes that a kernel gives none. said holds
  *              what it gives, by axis, said.consumers, said.swap and said.mode; extent the extents that are constants;
- *              bytes those of an element, by tensor
+ *              bytes those of an element, by tensor. Why is a text in the table's field why
  *   peer       { "gemm", a = "A", b = "B", d = "D" }: the problem of a library that its kernels solve, and which
  *              tensors of theirs are the problem's; `bench` measures that beside them
  * and a kernel of the family is one with that program. */
@@ -127,6 +128,7 @@ static struct spec_family_tensor *tensor_list(struct reader *r, const char *modu
         row[i].axes = text_field(r, module, "axes", true);
         row[i].out = flag_field(L, "out");
         row[i].any_order = flag_field(L, "any_order");
+        row[i].shared = flag_field(L, "shared");
         row[i].required = !flag_field(L, "optional");
         int fill = lua_getfield(L, -1, "fill");
         if (fill == LUA_TFUNCTION)
@@ -167,8 +169,8 @@ static void read_peer(struct reader *r, const char *module, struct spec_family *
         while (t->name && strcmp(t->name, lua_tostring(L, -1)) != 0)
             t++;
         if (!t->name)
-            module_fault(r, module, arena_format(r->arena, "peer names %s, which is none of its tensors",
-                                                 lua_tostring(L, -1)));
+            module_fault(r, module,
+                         arena_format(r->arena, "peer names %s, which is none of its tensors", lua_tostring(L, -1)));
         peer->role[peer->count] = arena_text(r->arena, key[i].name);
         reader_check(r, peer->role[peer->count]);
         peer->tensor[peer->count++] = t->name;
@@ -179,7 +181,7 @@ static void read_peer(struct reader *r, const char *module, struct spec_family *
 
 static void check_words(struct reader *r, const char *module)
 {
-    static const char *const known[] = {"axes",    "fields", "functions", "grid", "peer",
+    static const char *const known[] = {"axes",    "extents", "fields", "functions", "grid", "peer",
                                         "program", "scalars", "sizes",  "tensors",   NULL};
     int count;
     struct key *key = sorted_keys(r, lua_gettop(r->L), &count);
@@ -238,6 +240,7 @@ const struct spec_family *read_module(struct reader *r, const char *name)
     reader_check(r, m->family.name);
     m->family.axes = text_field(r, name, "axes", true);
     m->family.grid = text_field(r, name, "grid", true);
+    m->family.extents = text_field(r, name, "extents", false);
     m->family.tensor = tensor_list(r, name);
     m->family.scalar = name_list(r, name, "scalars");
     m->function = name_list(r, name, "functions");
@@ -297,7 +300,12 @@ int apply_module(struct reader *r, int from)
     const struct trace_module *m = find_module(r, reader_kernel(r)->family);
     lua_rawgeti(L, LUA_REGISTRYINDEX, m->table);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++) {
-        if (lua_getfield(L, table, own[i]) != LUA_TNIL)
+        const int type = lua_getfield(L, table, own[i]);
+        if (type == LUA_TTABLE && m->family.extents && strcmp(own[i], "grid") == 0) {
+            lua_pop(L, 1); /* read by trace_grid */
+            continue;
+        }
+        if (type != LUA_TNIL)
             reader_fault(r, own[i], AT_KEY, "FIELD-UNKNOWN", "family \"%s\" says it; take it out", m->family.name);
         lua_pop(L, 1);
         lua_getfield(L, -1, own[i]);
@@ -374,6 +382,7 @@ void module_sizes(struct reader *r, const char *arch, struct program *p)
     for (int i = 0; i < k->tensor_count; i++)
         push_number(L, k->tensor[i].name, (int64_t)tw_dtype_bytes(k->tensor[i].dtype));
     lua_call(L, 4, 1);
+    const char *why = lua_istable(L, -1) ? text_field(r, m->family.name, "why", false) : NULL;
     for (int i = 0; i < p->axis_count; i++) {
         int64_t tile = 0;
         if (p->axis[i].tile || !lua_istable(L, -1))
@@ -383,6 +392,7 @@ void module_sizes(struct reader *r, const char *arch, struct program *p)
             module_fault(r, m->family.name, "sizes returns a tile by axis, whole numbers from 1");
         p->axis[i].tile = (int)tile;
         p->axis[i].chosen = tile > 0;
+        p->axis[i].why = why;
         lua_pop(L, 1);
     }
     lua_settop(L, top);

@@ -249,8 +249,24 @@ static void grid_of_axes(struct reader *r, const char *text)
     }
 }
 
+/* Of a family's kernel, an axis of grid = { ... } is one whose extent the family leaves to it. */
+static bool may_say(struct reader *r, const struct spec_family *family, int axis, const char *path)
+{
+    const char *word[SPEC_MAX_AXES + 1] = {0}, *name = reader_kernel(r)->axis[axis];
+    int count = family ? split_words(r, family->extents, word, SPEC_MAX_AXES) : 0;
+    for (int i = 0; i < count; i++)
+        if (strcmp(word[i], name) == 0)
+            return true;
+    if (family)
+        reader_fault(r, path, AT_KEY, "KERNEL-GRID",
+                     "family \"%s\" leaves the extents of %s alone to a kernel; take it out", family->name,
+                     reader_list(r, word, " and "));
+    return !family;
+}
+
 void trace_grid(struct reader *r, int table)
 {
+    const struct spec_family *family = module_family(r, reader_kernel(r)->family);
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
     int type = lua_getfield(L, table, "grid"), count = 0;
@@ -269,7 +285,7 @@ void trace_grid(struct reader *r, int table)
         const char *path, *what;
         int64_t value;
         int axis = entry_axis(r, "grid", &key[i], &path);
-        if (axis < 0)
+        if (axis < 0 || !may_say(r, family, axis, path))
             continue;
         lua_getfield(L, -1, key[i].name);
         int node = shape_node(r, -1, &what);
@@ -282,6 +298,8 @@ void trace_grid(struct reader *r, int table)
             k->program->axis[axis].extent = made(r, expr_import(&k->graph, &k->shape, node));
         lua_pop(L, 1);
     }
+    if (family && type == LUA_TTABLE)
+        grid_of_axes(r, family->grid);
     lua_pop(L, 1);
 }
 

@@ -72,10 +72,13 @@ bool trace_varies(const struct trace *t, int node, int loop)
     return found;
 }
 
-/* The coordinate along an axis, where an operation takes a tile that asks for it. */
+/* The coordinate along an axis, where an operation takes a tile that asks for it. An axis along which an item has one
+ * place alone, and no tile runs, has that place. */
 static int index_of(struct trace *t, int axis, const int *index)
 {
     const char *name = reader_kernel(t->r)->axis[axis];
+    if (index[axis] == -1 && t->p->axis[axis].extent >= 0 && t->p->axis[axis].tile == 0)
+        return expr_leaf(t->p->graph, EXPR_AT, EXPR_INT, axis);
     if (index[axis] == -1)
         return sandbox_fault(t->r->L, "PROGRAM-INDEX", NULL,
                              "no tile of this expression runs along axis %s, so it has no index %s; write axes in the "

@@ -110,7 +110,8 @@ bool expr_eval_int(const struct expr_graph *g, int node, const int64_t *symbol, 
 #define EXPR_LEAST (-EXPR_MOST)
 void expr_range(const struct expr_graph *g, int node, int64_t *low, int64_t *high);
 
-/* One operator on plain numbers, as the references compute it: the value functions (rows of expr_functions.def), in double. */
+/* One operator on plain numbers, as the references compute it: the value functions (rows of expr_functions.def), in
+ * double. */
 double expr_apply(enum expr_op op, double value);
 
 /* One integer operator, with wrap-around; a quotient by 0 is 0. */

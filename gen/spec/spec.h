@@ -211,6 +211,7 @@ struct spec_family_tensor {
     const char *name;
     const char *axes; /* default order, innermost last: "m k" */
     bool required, out;
+    bool shared;    /* functions may read its elements, too */
     bool any_order; /* its dims may lie in any order, not in that of `axes` alone */
     int lua_fill;   /* registry reference of what it holds where a kernel says nothing, 0: none */
 };
@@ -220,6 +221,7 @@ struct spec_family {
     const struct spec_family_tensor *tensor; /* ends with name == NULL; other tensor fields are epilogue operands */
     const char *const *scalar;               /* scalar fields that the family reads: "alpha", "beta"; NULL-terminated */
     const char *grid;                        /* axes along which items run: "m n" */
+    const char *extents;                     /* those of them whose extents a kernel may say; NULL: none */
     struct spec_peer peer;
 };
 

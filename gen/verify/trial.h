@@ -110,7 +110,7 @@ struct trial_meaning {
     double **value, **bound;
     unsigned char **done;
     bool all; /* every item was evaluated */
-    int64_t work;
+    int64_t work, products; /* as struct program_run has them */
 };
 
 /* Room for a meaning, zeros; trial_meaning_close is due after any result. TW_OK or TW_ERROR_MEMORY. */

@@ -6,8 +6,9 @@
 #include "verify/compare.h"
 #include "verify/trial.h"
 
-/* Elements and products that a reference in Lua may go through. */
+/* Elements and products that a reference in Lua may go through: of whole tiles, or of what in them is valid. */
 #define MOST_FOR_LUA (INT64_C(1) << 23)
+#define MOST_VALID_FOR_LUA (INT64_C(1) << 20)
 
 /* Of some thousand elements that each are a sum of many roundings one is about so many times as far away as they are in
  * the mean. */
@@ -163,7 +164,8 @@ int trial_program_reference(struct trial *t, struct tw_error *error)
     t->sampled = !own.all;
     if (status == TW_OK)
         status = trial_check_combine(t, down, &own, error);
-    if (status == TW_OK && own.all && r->unit->kernel->lua_reference != NO_FUNCTION && own.work <= MOST_FOR_LUA)
+    bool few = own.work <= MOST_FOR_LUA || (own.products && own.products <= MOST_VALID_FOR_LUA);
+    if (status == TW_OK && own.all && few && r->unit->kernel->lua_reference != NO_FUNCTION)
         status = check_by_hand(t, &own, down, error);
     tw_free(rt, own.value);
     tw_free(rt, own.bound);

@@ -83,7 +83,8 @@ int trial_meaning(const struct trial *t, const struct trial_turns *turns, struct
                                           .parallel = parallel_for,
                                           .stop = r->stop,
                                           .stop_context = r->stop_context,
-                                          .threads = parallel_cores()};
+                                          .threads = parallel_cores(),
+                                          .products = &m->products};
     int meant = tensor ? program_reference(&reference, &m->all, &m->work, &fault) : 3;
     tw_free(rt, tensor);
     return meant == 1 ? trial_program_fault(r->compile, r->unit->kernel->name, &fault, error)

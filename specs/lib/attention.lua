@@ -2,8 +2,14 @@
 --
 -- Heads of Q may share those of K and V: axis h counts the heads of Q, g those of K and V, and H // G of h belong to
 -- one of g. A tensor's `axes` say the order of its dims. The scale is 1 / sqrt(d) where the kernel has none.
--- mask_mod(_, t, i) says which elements count, score_mod(score, t, i) changes scaled scores before their softmax; both
--- see the indices i.b, i.h, i.q and i.kv. LSE receives the logarithm of each row's sum. Rows that see nothing are 0.
+-- V and O have a head size of their own, axis e. mask_mod(_, t, i) says which elements count, score_mod(score, t, i)
+-- changes scaled scores before their softmax; both see the indices i.b, i.h, i.q and i.kv. LSE receives the logarithm of
+-- each row's sum. sink, if wanted, is a logit by head that joins that sum, and no value with it. Rows that see nothing
+-- are 0, and -inf in LSE.
+--
+-- Sequences of their own lengths lie behind each other in tensors without axis b: b has the rows from starts_q[b] up to
+-- starts_q[b + 1] of Q and O, and those of K and V by starts_kv. grid = { b = B, q = R } says how many there are, and
+-- the most rows of Q that one has; i.q and i.kv count in the tensors.
 
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
@@ -18,13 +24,21 @@ end
 local function program(t, at, tile)
   local heads = extent "h" // extent "g"
   local head = at.h // heads
-  local queries = span(at.q, tile.q)
+  local queries, count, keys = span(at.q, tile.q), extent "kv", function(kv) return span(kv, tile.kv) end
+  if given "starts_kv" then
+    local first, last = max(t.starts_kv[at.b], 0), t.starts_kv[at.b + 1]
+    count, keys = last - first, function(kv) return span(first + kv, tile.kv, last) end
+  end
+  if given "starts_q" then
+    local first, last = max(t.starts_q[at.b], 0), t.starts_q[at.b + 1]
+    queries, count = span(first + at.q, tile.q, last), select(lt(at.q, last - first), count, 0)
+  end
   local q = load(t.Q, places(t.Q, { b = at.b, h = at.h, q = queries, d = all })):as "q"
   local scale = given "scale" and t.scale or rsqrt(extent "d")
 
-  local o, most, sum = loop("kv", range(0, extent "kv", tile.kv), { zeros(), rows(-inf), rows(0) },
+  local o, most, sum = loop("kv", range(0, count, tile.kv), { zeros(), rows(-inf), rows(0) },
     function(kv, o, most, sum)
-      local place = { b = at.b, g = head, kv = span(kv, tile.kv), d = all }
+      local place = { b = at.b, g = head, kv = keys(kv), d = all, e = all }
       local k, v = load(t.K, places(t.K, place)):as "k", load(t.V, places(t.V, place)):as "v"
       local s = dot(q, k:t()):as "s"
       if given "score_mod" then
@@ -38,24 +52,57 @@ local function program(t, at, tile)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
     end)
 
-  store(t.O, places(t.O, { b = at.b, h = at.h, q = queries, d = all }, ratio(o, sum, 0)))
+  if given "sink" then
+    local sink = t.sink[at.h] * log2e
+    local m = max(most, sink)
+    local r = exp2_diff(most, m)
+    o, most, sum = o * r, m, sum * r + exp2_diff(sink, m)
+  end
+  store(t.O, places(t.O, { b = at.b, h = at.h, q = queries, e = all }, ratio(o, sum, 0)))
   if given "LSE" then
     store(t.LSE, places(t.LSE, { b = at.b, h = at.h, q = queries }, (most + log2(sum)) * ln2))
   end
 end
 
+-- Tiles that a kernel leaves out. What bounds them is a thread's registers: of 64 rows for each consumer, half of a
+-- tile's columns as scores, a quarter as weights beside the next turn's scores, half of V's head size as sums; then
+-- shared memory, two stages of K and V beside Q.
+local function sizes(arch, said, extent)
+  local d, e = extent.d or 128, extent.e or extent.d or 128
+  local most = math.max(d, e)
+  if arch == "sm_80" then
+    return { q = 128, kv = most <= 64 and 64 or 32, why = "the fragments of a warp's rows fit its registers" }
+  end
+  local consumers = said.consumers or (said.q and said.q // 64) or (most <= 96 and 3 or 2)
+  local q, kv, why = 64 * consumers, nil, nil
+  if consumers == 3 then
+    kv, why = e <= 64 and 112 or 96, "three consumers hide each other's softmax; scores and sums fill their registers"
+  elseif most <= 128 then
+    kv, why = 128, "two consumers, scores and sums in registers; two stages of K and V beside Q"
+  elseif d <= 192 and e <= 128 then
+    kv, why = 112, "two stages of K and V beside Q fill shared memory"
+  else
+    kv, why = most <= 192 and 96 or 64, "two stages of K and V beside Q fill shared memory"
+  end
+  return { q = q, kv = kv, why = why }
+end
+
 return {
-  axes = "b h g q kv d",
+  axes = "b h g q kv d e s",
   grid = "b h q",
+  extents = "b q",
   tensors = {
     { "Q", axes = "b h q d" },
     { "K", axes = "b g kv d" },
-    { "V", axes = "b g kv d" },
-    { "O", axes = "b h q d", out = true },
+    { "V", axes = "b g kv e" },
+    { "O", axes = "b h q e", out = true },
     { "LSE", axes = "b h q", out = true, optional = true },
+    { "sink", axes = "h", optional = true },
+    { "starts_q", axes = "s", optional = true, shared = true },
+    { "starts_kv", axes = "s", optional = true, shared = true },
   },
   scalars = { "scale" },
   functions = { "mask_mod", "score_mod" },
   program = program,
-  fields = { tile = { q = 128, kv = 128 } },
+  sizes = sizes,
 }

@@ -9,8 +9,8 @@
 //@ local apart = 16 * regions
 //@ local limit = apart * room
 // Stamp i of instance r is at i * ${regions} + r: the clock, and the number of the step that has just been made. The
-// first six have a number in the clock's place, of the instance: nanoseconds and clock at its beginning, then at its end;
-// multiprocessor + 1, and above it the number of stamps; blocks of the grid, and above it which this is.
+// first six have a number in the clock's place, of the instance: nanoseconds and clock at its beginning, then at its
+// end; multiprocessor + 1, and above it the number of stamps; blocks of the grid, and above it which this is.
 struct alignas(16) profile_stamp {
     u64 clock, step;
 };

@@ -24,6 +24,10 @@
 //@     end
 //@ end
 //@ local function begin_of(loop) return has(loop, "first") and loop.first or loop.from end
+//@ -- Its first value is computed once, in front of it: turns go down from there, or it takes statements to say.
+//@ local function counted_from_first(loop)
+//@     return has(loop, "first") or fragment_uniform("f", loop.from).at ~= ""
+//@ end
 //@ local function opt(step, field, fallback) return has(step, field) and step[field] or fallback end
 //@ local function ended(first)
 //@     local depth, steps = 0, role.step
@@ -72,7 +76,7 @@ const int ${name}_turns = ${turns};
 //@             end
 //@             if not has(seen, name) then
 //@                 seen[name] = true
-//@                 if has(model.loop[step.loop + 1], "first") then
+//@                 if counted_from_first(model.loop[step.loop + 1]) then
 //@                     local start = as_int(from)
     const int ${name}_first = ${start};
 //@                     from = name .. "_first"
@@ -950,9 +954,10 @@ while (items_next(args, items${next_item})) {
 //@     elseif op == "loop" and has(step, "loop") then
 //@         -- The variable follows from the turn: nothing but that is carried around.
 //@         local loop = model.loop[step.loop + 1]
-//@         local from = fragment_uniform("f", loop.from)
-//@         local start, statements = from[1] == "0" and "" or from[1] .. " + ", from.at
-//@         if has(loop, "first") then start, statements = loop.name .. "_first - ", "" end
+//@         local from = fragment_uniform("f", loop.from)[1]
+//@         local start = from == "0" and "" or from .. " + "
+//@         local sign = has(loop, "first") and "_first - " or "_first + "
+//@         if counted_from_first(loop) then start = loop.name .. sign end
 //@         local single = opt(step, "most", 0) == 1
 //@         if single then
 if (${loop.name}_turn < ${call}_turns) {
@@ -960,11 +965,10 @@ if (${loop.name}_turn < ${call}_turns) {
 #pragma unroll 1
 for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
 //@         end
-    ${statements}
     ${loop.name} = ${start}${loop.name}_turn * ${loop.step};
 //@         variables(i)
 //@         deeper()
-//@         opened[#opened + 1] = { loop.name, start, loop.step, statements, single }
+//@         opened[#opened + 1] = { loop.name, start, loop.step, single }
 //@     elseif (op == "loop" or op == "when") and has(step, "place") then
 //@         opened[#opened + 1] = {}
 //@         -- A chunk of what the item before has left in registers, or all that is left.
@@ -1025,15 +1029,14 @@ if (${turns} > ${step.count}) {
 at_${item.axis} = next_${item.axis};
 //@             end
 //@         end
-//@         if variable[5] then
+//@         if variable[4] then
 //@             local name = variable[1]
 ++${name}_turn;
 //@         end
 //@         shallower()
 }
 //@         if variable[1] then
-//@             local name, start, by, statements = variable[1], variable[2], variable[3], variable[4]
-${statements}
+//@             local name, start, by = variable[1], variable[2], variable[3]
 ${name} = ${start}${name}_turn * ${by};
 //@         end
 //@         storing = nil
@@ -1063,7 +1066,7 @@ ${call}(${ring}_fill);
 //@         end
 //@         -- In a loop's last turn nothing is left to fill for.
 //@         local inner = #opened > 0 and opened[#opened] or {}
-//@         local last = has(step, "loop") and opt(step, "ahead", 0) > 0 and inner[5] or false
+//@         local last = has(step, "loop") and opt(step, "ahead", 0) > 0 and inner[4] or false
 //@         if not last then
 //@         if has(step, "loop") and not together(before) then
 //@             local turn, turns = model.loop[step.loop + 1].name .. "_turn", turns_of(ring)

@@ -32,7 +32,8 @@
  *
  * Where its masks leave turns out, the last of each item need masks. They are the first where the order of turns does
  * not matter (any_order.h): one stands in front of the loop that looks ahead, more are runs by themselves. Upwards they
- * have a loop of their own that looks ahead, too. The text counts turns from 0 up either way.
+ * have a loop of their own that looks ahead, too. The text counts turns from 0 up either way. A window has masks at
+ * both ends: those between have a loop without any, and those that need what ends the window below one behind it.
  *
  * IDLE TURNS, in which a mask lets nothing in and which change nothing that is carried on, are left out
  * (derive_idle.c).
@@ -132,8 +133,9 @@ struct derive {
     int flights, groups; /* in flight; issued so far */
     struct derive_held held[DERIVE_MAX_HELD];
     int helds;
-    bool *inside;  /* by node: a condition that holds in the turns that derive_turns_inside counts */
-    bool unmasked; /* such turns are walked */
+    bool *inside;                   /* by node: a condition that holds in the turns that derive_turns_inside counts */
+    bool unmasked;                  /* such turns are walked */
+    bool *behind_low, unmasked_low; /* the same of those that hold behind the first turns, derive_inside.low */
     bool placing;  /* conditions on places in memory stand as they are: they are not asked of a thread's own columns */
     int cut;       /* plan_some(node): above 0 where the turn that is walked needs masks; 0: it has them always */
     bool *partial; /* by operation: a REDUCE whose lanes add up behind its loop, the PARAM that it is added to */
@@ -197,37 +199,6 @@ int derive_take(struct derive *d, int ring, int shift);
  * is `later`. */
 int derive_take_for(struct derive *d, int loop, bool later);
 
-/* ---- derive_turns.c */
-
-/* A condition on the elements of a tile: node of the work graph, and the tile's columns; its rows are the item's. */
-struct derive_mask {
-    int condition, columns;
-};
-
-/* plan_some(node of plan.fused): from the first on so many turns, in which the condition holds for every element, or
- * `somewhere`: behind which it holds for none. 0: not known. */
-int derive_turns_where(struct derive *d, int loop, const struct derive_mask *mask, bool somewhere, int *status);
-
-/* plan_some(node) of the least of two, of which the one may be the least of several, the other among them. */
-int derive_least(struct expr_graph *g, int of, int other);
-
-/* The condition turns from true to false as the loop's variable grows, in its range; and as items begin farther along
- * an axis, from false to true. */
-bool derive_falls(const struct derive *d, int loop, int condition);
-bool derive_rises(const struct derive *d, int condition, int axis);
-
-/* Turns at most in which the condition holds for some elements and not for all, of those that the loop makes; idle: it
- * makes none where the condition holds nowhere. Many where that is not known. */
-int derive_partly(const struct derive *d, int loop, const struct derive_mask *mask, bool idle);
-
-/* Sets `inside`, and *turns to plan_some(node of plan.fused): from the first turn on so many need none of those
- * conditions; 0 where there is none. The loop's first value and step are in the Plan. 0 or 3. */
-int derive_turns_inside(struct derive *d, int loop, int *turns);
-
-/* A condition as one on the thread's column: plan_some(node) of the first column, counted from the thread's first,
- * where it does not hold; 0: it is none, or *status says why. */
-int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
-
 /* derive_down.c: turns go from the last to the first: as the kernel says; by default where the loop looks ahead and its
  * masks leave turns out and cut others (`masked`), if the order does not matter. *status: 3. */
 bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
@@ -249,18 +220,8 @@ int derive_keep(struct derive *d, int loop);
 
 /* ---- derive_idle.c */
 
-/* Conditions that turn from true to false as the loop goes on, and without which its turns change nothing: at most
- * DERIVE_MAX_MASKS. Returns how many; *status 3 out of memory. */
-int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *status);
-
-/* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known, or not as many for all
- * blocks of a cluster. The loop's first value and step are in the Plan. 0 or 3. */
-int derive_turns_possible(struct derive *d, int loop, int *turns);
-
-/* Of the turns that the loop makes at most one needs its masks. Once derive_turns_inside was called. */
-bool derive_one_masked(struct derive *d, int loop, int *status);
-
-/* They let the more turns in the farther an item begins along the axis. */
+/* The loop's masks let the more turns in the farther an item begins along the axis; those of a window, which moves
+ * along, do not. */
 bool derive_masks_grow(struct derive *d, int loop, int axis, int *status);
 
 /* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said.

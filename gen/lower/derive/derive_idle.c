@@ -8,7 +8,7 @@
  * values, such rows have nothing but those, and a turn without elements leaves them as they are, too.
  *
  * Products of zeros are zero here, whatever the other factor: what a mask hides may be infinite or no number. */
-#include "lower/derive/derive.h"
+#include "lower/derive/derive_turns.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -277,7 +277,8 @@ static int masks_of(struct derive *d, int loop, struct derive_mask *mask, bool *
         }
     }
     for (int i = 0; i < found; i++)
-        idle[i] = derive_falls(d, loop, mask[i].condition) && is_idle(&x, mask[i].condition);
+        idle[i] = (derive_falls(d, loop, mask[i].condition) || derive_climbs(d, loop, mask[i].condition)) &&
+                  is_idle(&x, mask[i].condition);
     return found;
 }
 
@@ -318,27 +319,44 @@ bool derive_one_masked(struct derive *d, int loop, int *status)
     return one && found < DERIVE_MAX_MASKS && !*status;
 }
 
-int derive_turns_possible(struct derive *d, int loop, int *turns)
+/* Of all masks together; `skipped`: the turns from the first on that they leave out, else behind which all are. */
+static int turns_of_masks(struct derive *d, int loop, bool skipped, int *turns)
 {
     struct derive_mask mask[DERIVE_MAX_MASKS];
     struct expr_graph *g = &d->work.l->plan->fused;
     int status = 0, count = derive_masks(d, loop, mask, &status);
     *turns = 0;
     for (int i = 0; i < count && !status; i++) {
-        int own = derive_turns_where(d, loop, &mask[i], true, &status);
+        int own = skipped ? derive_turns_before(d, loop, &mask[i], false, &status)
+                          : derive_turns_where(d, loop, &mask[i], true, &status);
+        enum expr_op both = skipped ? EXPR_MAX : EXPR_MIN;
         /* Blocks of a cluster wait for each other's tiles, and make the same turns. */
         if (own && !status && !differs_in_cluster(d->work.l->plan, plan_number(own)))
-            *turns = *turns ? plan_some(expr_binary(g, EXPR_MIN, plan_number(*turns), plan_number(own))) : own;
+            *turns = *turns ? plan_some(expr_binary(g, both, plan_number(*turns), plan_number(own))) : own;
     }
     return status;
+}
+
+int derive_turns_possible(struct derive *d, int loop, int *turns)
+{
+    return turns_of_masks(d, loop, false, turns);
+}
+
+int derive_turns_skipped(struct derive *d, int loop, int *turns)
+{
+    return turns_of_masks(d, loop, true, turns);
 }
 
 bool derive_masks_grow(struct derive *d, int loop, int axis, int *status)
 {
     struct derive_mask mask[DERIVE_MAX_MASKS];
     int count = derive_masks(d, loop, mask, status);
-    for (int i = 0; i < count; i++)
-        if (derive_rises(d, mask[i].condition, axis))
-            return true;
-    return false;
+    bool grows = false;
+    for (int i = 0; i < count; i++) {
+        int64_t by = derive_along(d, mask[i].condition, axis);
+        if (by < 0 && derive_climbs(d, loop, mask[i].condition))
+            return false;
+        grows = grows || by > 0;
+    }
+    return grows;
 }

@@ -1,6 +1,6 @@
 /* What arithmetic becomes: shared nodes get places, expressions are said in places, and a pass over registers stands
  * behind the waits that it needs. See derive.h. */
-#include "lower/derive/derive.h"
+#include "lower/derive/derive_turns.h"
 
 #include <math.h>
 #include <string.h>
@@ -238,7 +238,7 @@ static int build(struct build *b, int node)
         b->status = derive_refuse(d, b->op,
                                   "it needs a tile whose registers were given to another by then; use the tile before");
         return -1;
-    } else if (d->unmasked && d->inside[node]) {
+    } else if ((d->unmasked && d->inside[node]) || (d->unmasked_low && d->behind_low[node])) {
         const struct expr_node yes = {.op = EXPR_CONST_INT, .type = EXPR_PRED, .arg = {-1, -1, -1}, .integer = 1};
         result = expr_add(g, &yes);
     } else if (n.type == EXPR_PRED && !d->unmasked && !d->placing && (work_scope(w, node) & WORK_COLUMN) &&

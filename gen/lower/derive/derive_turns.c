@@ -1,10 +1,11 @@
-/* Which turns of a loop lie wholly inside of its masks.
+/* Which turns of a loop lie wholly inside of its masks, and which wholly outside.
  *
  * A condition is asked of every element of a tile. Where it compares sums of the loop's variable, the element's row and
  * column and values that are the same for the whole item, and turns true to false as the variable grows, interval
- * arithmetic over the tile gives the last turn in which it holds everywhere.
+ * arithmetic over the tile gives the last turn in which it holds everywhere; where it turns false to true, the first in
+ * which it holds somewhere. Of two such conditions that hold if either does, it is the later one.
  */
-#include "lower/derive/derive.h"
+#include "lower/derive/derive_turns.h"
 #include "lower/derive/linear.h"
 
 #include <string.h>
@@ -36,6 +37,11 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
         int one = derive_column_bound(d, op, n->arg[0], shift, status);
         int other = one ? derive_column_bound(d, op, w->graph.node[condition].arg[1], shift, status) : 0;
         return other ? plan_some(expr_binary(g, EXPR_MIN, plan_number(one), plan_number(other))) : 0;
+    }
+    if (n->op == EXPR_OR) {
+        int one = derive_column_bound(d, op, n->arg[0], shift, status);
+        int other = one ? derive_column_bound(d, op, w->graph.node[condition].arg[1], shift, status) : 0;
+        return other ? plan_some(expr_binary(g, EXPR_MAX, plan_number(one), plan_number(other))) : 0;
     }
     struct linear l;
     if (*status || !linear_difference(w, condition, &l))
@@ -70,18 +76,39 @@ static bool ends_at(const struct expr_graph *g, int to, int node)
 
 bool derive_falls(const struct derive *d, int loop, int condition)
 {
+    const struct expr_node *either = &d->work.graph.node[condition];
     struct linear l;
-    bool falls = false, by_end = true;
+    bool falls = false, by_end = true, alone = true;
+    int64_t to;
+    if (either->op == EXPR_OR)
+        return derive_falls(d, loop, either->arg[0]) && derive_falls(d, loop, either->arg[1]);
     if (!linear_difference(&d->work, condition, &l))
         return false;
     for (int i = 0; i < l.count; i++) {
         const struct expr_node *n = &d->work.graph.node[l.node[i]];
         if (n->op == EXPR_LOOP && n->integer == loop)
             falls = l.coefficient[i] == -1;
-        else if (n->op != EXPR_COLUMN)
+        else if (n->op != EXPR_COLUMN) {
             by_end = by_end && l.coefficient[i] == 1 && ends_at(&d->work.graph, d->work.op[loop].to, l.node[i]);
+            alone = false;
+        }
     }
+    if (alone) /* a number, which the loop's end may be */
+        return falls && !(expr_is_int(&d->work.graph, d->work.op[loop].to, &to) && l.constant >= to - 1);
     return falls && !(by_end && l.constant >= -1);
+}
+
+bool derive_climbs(const struct derive *d, int loop, int condition)
+{
+    struct linear l;
+    if (!linear_difference(&d->work, condition, &l))
+        return false;
+    for (int i = 0; i < l.count; i++) {
+        const struct expr_node *n = &d->work.graph.node[l.node[i]];
+        if (n->op == EXPR_LOOP && n->integer == loop)
+            return l.coefficient[i] == 1;
+    }
+    return false;
 }
 
 enum { MANY_TURNS = 12 /* what more of them, or an unknown number, are said to be */ };
@@ -90,6 +117,13 @@ int derive_partly(const struct derive *d, int loop, const struct derive_mask *ma
 {
     const struct work *w = &d->work;
     const struct expr_graph *g = &w->graph;
+    const struct expr_node *either = &g->node[mask->condition];
+    if (either->op ==
+        EXPR_OR) { /* the later of two ends lies no longer than its own turns behind the later beginning */
+        const struct derive_mask a = {either->arg[0], mask->columns}, b = {either->arg[1], mask->columns};
+        int one = derive_partly(d, loop, &a, idle), other = derive_partly(d, loop, &b, idle);
+        return one > other ? one : other;
+    }
     int64_t step = w->l->plan->loop[d->loop[loop]].step, first, low, high;
     struct linear l;
     bool aligned = expr_is_int(g, w->op[loop].from, &first), by_end = true;
@@ -119,48 +153,55 @@ int derive_partly(const struct derive *d, int loop, const struct derive_mask *ma
     return turns < MANY_TURNS ? (int)turns : MANY_TURNS;
 }
 
-bool derive_rises(const struct derive *d, int condition, int axis)
+int64_t derive_along(const struct derive *d, int condition, int axis)
 {
+    const struct expr_node *either = &d->work.graph.node[condition];
     struct linear l;
+    if (either->op == EXPR_OR) {
+        int64_t one = derive_along(d, either->arg[0], axis), other = derive_along(d, either->arg[1], axis);
+        return one > other ? one : other;
+    }
     if (!linear_difference(&d->work, condition, &l))
-        return false;
+        return 0;
     for (int i = 0; i < l.count; i++) {
         const struct expr_node *n = &d->work.graph.node[l.node[i]];
-        if (n->op == EXPR_AT && n->integer == axis && l.coefficient[i] > 0)
-            return true;
+        if (n->op == EXPR_AT && n->integer == axis)
+            return l.coefficient[i];
     }
-    return false;
+    return 0;
 }
 
-int derive_turns_where(struct derive *d, int loop, const struct derive_mask *mask, bool somewhere, int *status)
+/* The condition as a bound of the loop's variable, where that goes into it by `by`, -1 or 1: with -1 it holds up to the
+ * bound, with 1 from the bound on, at the element for which that is the most, or the `least`. So many turns of the
+ * loop begin in front of bound + `more`: plan_some(node of plan.fused). 0: it is none of this kind, or *status says
+ * why. */
+static int turns_to(struct derive *d, int loop, const struct derive_mask *mask, int by, bool least, int more,
+                    int *status)
 {
-    int condition = mask->condition, columns = mask->columns;
     struct work *w = &d->work;
     struct expr_graph *g = &w->l->plan->fused;
     const struct plan_loop *known = &w->l->plan->loop[d->loop[loop]];
     struct linear l;
-    if (!linear_difference(w, condition, &l))
+    bool found = false;
+    if (!linear_difference(w, mask->condition, &l))
         return 0;
     int64_t constant = l.constant;
-    bool falls = false;
     for (int i = 0; i < l.count; i++) {
         const struct expr_node *n = &w->graph.node[l.node[i]];
-        int64_t by = l.coefficient[i];
         if (n->op == EXPR_LOOP && n->integer == loop) {
-            if (by != -1)
+            if (l.coefficient[i] != by)
                 return 0;
-            falls = true;
+            found = true;
         } else if (n->op == EXPR_ROW || n->op == EXPR_COLUMN) {
-            int extent = n->op == EXPR_ROW ? d->rows : columns;
-            constant += (by < 0) != somewhere ? by * (extent - 1) : 0;
+            int extent = n->op == EXPR_ROW ? d->rows : mask->columns;
+            constant += (l.coefficient[i] < 0) == least ? l.coefficient[i] * (extent - 1) : 0;
         } else if (varies(w, l.node[i], loop)) {
             return 0;
         }
     }
-    if (!falls)
+    if (!found)
         return 0;
-    /* The variable is at most `bound`: (bound - from + step) / step turns. */
-    int bound = expr_int(g, constant + known->step);
+    int bound = expr_int(g, more - by * constant);
     for (int i = 0; i < l.count && !*status; i++) {
         const struct expr_node *n = &w->graph.node[l.node[i]];
         if (n->op == EXPR_ROW || n->op == EXPR_COLUMN || (n->op == EXPR_LOOP && n->integer == loop))
@@ -168,13 +209,35 @@ int derive_turns_where(struct derive *d, int loop, const struct derive_mask *mas
         int term = plan_number(derive_built(d, loop, l.node[i], 0, status));
         if (*status)
             return 0;
-        bound = expr_binary(g, EXPR_ADD, bound, expr_binary(g, EXPR_MUL, term, expr_int(g, l.coefficient[i])));
+        int times = expr_int(g, -by * l.coefficient[i]);
+        bound = expr_binary(g, EXPR_ADD, bound, expr_binary(g, EXPR_MUL, term, times));
     }
     bound = expr_binary(g, EXPR_MAX, expr_binary(g, EXPR_SUB, bound, known->from), expr_int(g, 0));
     int turns = expr_binary(g, EXPR_FLOORDIV, bound, expr_int(g, known->step));
     if (turns < 0)
         *status = 3;
     return plan_some(turns);
+}
+
+int derive_turns_before(struct derive *d, int loop, const struct derive_mask *mask, bool everywhere, int *status)
+{
+    int step = d->work.l->plan->loop[d->loop[loop]].step;
+    return turns_to(d, loop, mask, 1, everywhere, step - 1, status);
+}
+
+int derive_turns_where(struct derive *d, int loop, const struct derive_mask *mask, bool somewhere, int *status)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    int step = d->work.l->plan->loop[d->loop[loop]].step;
+    const struct expr_node either = d->work.graph.node[mask->condition];
+    if (either.op != EXPR_OR)
+        return turns_to(d, loop, mask, -1, !somewhere, step, status);
+    const struct derive_mask one = {either.arg[0], mask->columns}, other = {either.arg[1], mask->columns};
+    int first = derive_turns_where(d, loop, &one, somewhere, status);
+    int second = *status ? 0 : derive_turns_where(d, loop, &other, somewhere, status);
+    if (!first || !second)
+        return somewhere ? 0 : first + second;
+    return plan_some(expr_binary(g, EXPR_MAX, plan_number(first), plan_number(second)));
 }
 
 int derive_least(struct expr_graph *g, int of, int other)
@@ -186,30 +249,40 @@ int derive_least(struct expr_graph *g, int of, int other)
 }
 
 /* Marks the parts of a condition whose turns are known. */
-static int look_at(struct derive *d, int loop, int condition, int columns, int turns, int *status)
+static void look_at(struct derive *d, int loop, int condition, int columns, struct derive_inside *turns, int *status)
 {
     const struct expr_node *n = &d->work.graph.node[condition];
     struct expr_graph *g = &d->work.l->plan->fused;
     if (n->op == EXPR_AND) {
-        turns = look_at(d, loop, n->arg[0], columns, turns, status);
-        return look_at(d, loop, d->work.graph.node[condition].arg[1], columns, turns, status);
+        look_at(d, loop, n->arg[0], columns, turns, status);
+        look_at(d, loop, d->work.graph.node[condition].arg[1], columns, turns, status);
+        return;
     }
     const struct derive_mask mask = {condition, columns};
     int own = *status ? 0 : derive_turns_where(d, loop, &mask, false, status);
+    if (own) {
+        d->inside[condition] = true;
+        turns->until = turns->until ? derive_least(g, turns->until, own) : own;
+        return;
+    }
+    own = *status ? 0 : derive_turns_before(d, loop, &mask, true, status);
     if (!own)
-        return turns;
-    d->inside[condition] = true;
-    return turns ? derive_least(g, turns, own) : own;
+        return;
+    d->behind_low[condition] = true;
+    if (turns->low && turns->low != own)
+        own = plan_some(expr_binary(g, EXPR_MAX, plan_number(turns->low), plan_number(own)));
+    turns->low = own;
 }
 
-int derive_turns_inside(struct derive *d, int loop, int *turns)
+int derive_turns_inside(struct derive *d, int loop, struct derive_inside *turns)
 {
     struct work *w = &d->work;
     int count = w->graph.count, status = 0, end = w->program->op[loop].end;
     d->inside = plan_alloc(w->l->plan, sizeof *d->inside * (size_t)(count + 1));
+    d->behind_low = plan_alloc(w->l->plan, sizeof *d->behind_low * (size_t)(count + 1));
     bool *reached = plan_alloc(w->l->plan, sizeof *reached * (size_t)(count + 1));
-    *turns = 0;
-    if (!d->inside || !reached)
+    *turns = (struct derive_inside){0};
+    if (!d->inside || !d->behind_low || !reached)
         return 3;
     for (int u = 0; u < d->use_count && !status; u++) {
         int op = d->use[u].op, root = d->use[u].root;
@@ -229,7 +302,7 @@ int derive_turns_inside(struct derive *d, int loop, int *turns)
                 if (n->arg[a] >= 0)
                     reached[n->arg[a]] = true;
             if (n->op == EXPR_SELECT && columns > 0)
-                *turns = look_at(d, loop, n->arg[0], columns, *turns, &status);
+                look_at(d, loop, n->arg[0], columns, turns, &status);
         }
     }
     return status;

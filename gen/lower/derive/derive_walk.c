@@ -1,5 +1,5 @@
 /* The walk: the program's operations in order, as steps of the producer and of the consumers. See derive.h. */
-#include "lower/derive/derive.h"
+#include "lower/derive/derive_turns.h"
 
 #include <string.h>
 
@@ -249,7 +249,17 @@ static int both(struct derive *d, struct plan_step step)
     return status ? status : derive_emit(d, d->consumer, step);
 }
 
-/* The loop's variable, and how often it turns: plan_some(node). 0: *status says why. */
+/* How often a loop turns of which the first value and the end are known. */
+static int turns_of_range(struct expr_graph *g, const struct plan_loop *known)
+{
+    int span = expr_binary(g, EXPR_SUB, known->to, known->from);
+    if (span >= 0 && !expr_is_natural(g, span))
+        span = expr_binary(g, EXPR_MAX, span, expr_int(g, 0));
+    return expr_ceil_div(g, span, expr_int(g, known->step));
+}
+
+/* The loop's variable, which begins with the first turn that its masks let anything into, and how often it turns:
+ * plan_some(node). 0: *status says why. */
 static int range_of(struct derive *d, int loop, int *status)
 {
     struct plan *p = d->work.l->plan;
@@ -262,10 +272,19 @@ static int range_of(struct derive *d, int loop, int *status)
     known->from = plan_number(from);
     known->to = plan_number(to);
     known->first = 0;
-    int span = expr_binary(g, EXPR_SUB, known->to, known->from);
-    if (span >= 0 && !expr_is_natural(g, span))
-        span = expr_binary(g, EXPR_MAX, span, expr_int(g, 0));
-    int turns = expr_ceil_div(g, span, expr_int(g, known->step));
+    int skipped = 0;
+    *status = derive_turns_skipped(d, loop, &skipped);
+    if (*status)
+        return 0;
+    if (skipped) {
+        int by = expr_binary(g, EXPR_MUL, plan_number(skipped), expr_int(g, known->step));
+        known->from = expr_binary(g, EXPR_ADD, known->from, by);
+    }
+    const char *name = plan_text(p, "turns_before.%s", d->work.program->op[loop].name);
+    if (skipped && !d->dry &&
+        (!name || family_reason(p, name, "left out", "the masks let nothing into the first turns")))
+        *status = 3;
+    int turns = turns_of_range(g, known);
     const struct program_op *l = &d->work.program->op[loop];
     if (l->stream)
         turns = expr_leaf(g, EXPR_AT, EXPR_INT, l->part_axis + 1);
@@ -382,6 +401,7 @@ static int settle(struct derive *d, int loop)
 struct range {
     const char *name;
     int count, inside; /* plan_some(node): turns in all, and those that need no masks; 0: all may need them */
+    int low;           /* plan_some(node): turns upwards that need masks which the others do not; 0: none of the kind */
     int end;           /* plan_some(node): turns whose variable is not below it need masks */
     bool one_masked;   /* at most one does */
     bool down;         /* those are the first */
@@ -394,6 +414,21 @@ static int beyond_end(struct derive *d, int number, int end)
     int step = expr_int(g, d->work.l->plan->loop[d->loop[number]].step);
     int variable = expr_leaf(g, EXPR_LOOP, EXPR_INT, d->loop[number]);
     return plan_some(expr_binary(g, EXPR_SUB, expr_binary(g, EXPR_ADD, variable, step), plan_number(end)));
+}
+
+/* Turns of a loop that goes down and looks ahead without the masks of its last turns upwards: without any, then the
+ * first ones upwards with what masks those. */
+static int turns_behind(struct derive *d, int number, const struct range *r, const char *name, int count)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    int status = 0;
+    if (r->low) {
+        int until = plan_some(expr_binary(g, EXPR_SUB, plan_number(count), plan_number(r->low)));
+        d->unmasked_low = true;
+        status = turns_until(d, number, plan_text(d->work.l->plan, "%s_within", r->name), until, 0);
+        d->unmasked_low = false;
+    }
+    return status ? status : turns_until(d, number, name, count, 0);
 }
 
 /* Turns without masks of a loop that goes down and begins with several that have them: these begin and end by
@@ -409,7 +444,7 @@ static int behind_last_masked(struct derive *d, int number, const struct range *
                                             .tensor = -1,
                                             .node = plan_some(expr_binary(g, EXPR_ADD, left, expr_int(g, 1))),
                                             .call = plan_text(p, "%s_behind", r->name)});
-    status = status ? status : turns_until(d, number, plan_text(p, "%s_inside", r->name), count, 0);
+    status = status ? status : turns_behind(d, number, r, plan_text(p, "%s_inside", r->name), count);
     return status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
 }
 
@@ -428,7 +463,7 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
         d->unmasked = true;
         status = status     ? status
                  : d->alone ? behind_last_masked(d, number, r, count)
-                            : turns_until(d, number, r->name, count, 0);
+                            : turns_behind(d, number, r, r->name, count);
     } else {
         d->unmasked = inside != 0;
         if (inside)
@@ -505,7 +540,8 @@ static int turn_around(struct derive *d, int number, int count)
 static int loop(struct derive *d, int number)
 {
     const struct program_op *l = &d->work.program->op[number];
-    int around = d->around, inside = 0;
+    int around = d->around, inside;
+    struct derive_inside masks;
     bool outer_alone = d->alone;
     bool may_peel = d->work.l->kernel->ahead_count > 0;
     int status = d->flights ? derive_wait(d, d->flights - 1) : 0; /* a loop knows its own groups alone */
@@ -521,7 +557,7 @@ static int loop(struct derive *d, int number)
         status = status ? status : derive_take_for(d, number, false);
     }
     status = status ? status : derive_turns_possible(d, number, &possible);
-    status = status ? status : derive_turns_inside(d, number, &inside);
+    status = status ? status : derive_turns_inside(d, number, &masks);
     status = status ? status : find_ahead(d, number);
     const char *name = plan_text(d->work.l->plan, "%s", l->name ? l->name : "loop");
     if (status || !name)
@@ -533,13 +569,13 @@ static int loop(struct derive *d, int number)
                                      "behind the last that its masks let anything into, turns would change nothing"))
             return 3;
     }
-    if (inside)
-        inside = derive_least(g, inside, count);
+    inside = masks.until ? derive_least(g, masks.until, count) : 0;
     struct range range = {.name = name, .count = count, .inside = inside};
     range.one_masked = inside && derive_one_masked(d, number, &status);
     range.down = !status && derive_goes_down(d, number, possible && inside, &status);
     if (!status && inside && d->ahead >= 0)
         range.end = first_masked(d, number, inside);
+    range.low = range.down && inside && d->ahead >= 0 ? masks.low : 0;
     if (!status && range.down)
         status = turn_around(d, number, count);
     if (status)

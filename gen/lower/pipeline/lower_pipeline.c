@@ -17,8 +17,10 @@ enum {
     PRODUCER_REGISTERS = 40,
     PRODUCER_LEAST = 24,  /* where two consumers take the rest of what 384 threads begin with, 168 each */
     PRODUCER_COPIES = 56, /* where its threads copy rows, and hold their addresses */
+    PRODUCER_COUNTS = 72, /* where it takes items from a counter, and rows up to numbers that data decide */
     CONSUMER_REGISTERS = 232,
     CONSUMER_BESIDE_COPIES = 224,
+    CONSUMER_BESIDE_COUNTS = 216,
     CONSUMER_MOST = 240,
     CONSUMER_OF_THREE = 152,
     CONSUMER_OF_THREE_LATE = 160, /* beside a producer of PRODUCER_OF_LATE; all that 512 threads begin with */
@@ -260,6 +262,8 @@ int pipeline_registers_taken(const struct pipeline *x)
 
 int pipeline_resident(struct pipeline *x, int beside, int most)
 {
+    for (int i = 0; i < x->plan->place_count; i++) /* of numbers a row, as many as are carried */
+        beside += x->plan->place[i].kind == PLAN_PLACE_ROWS ? x->plan->place[i].registers : 0;
     for (int r = 0; r < x->d.ring_count; r++) {
         const struct derive_ring *ring = &x->d.ring[r];
         int op = -1, users = 0;
@@ -459,6 +463,15 @@ static bool copies(const struct pipeline *x)
     return false;
 }
 
+/* Items come from a counter, and data say where their tiles end: what the producer holds of both is much. */
+static bool counts_rows(const struct pipeline *x)
+{
+    bool limited = false;
+    for (int i = 0; i < x->plan->tensor_count; i++)
+        limited = limited || (!x->plan->tensor[i].out && pipeline_is_limited(x, i));
+    return limited && x->dynamic;
+}
+
 struct budgets {
     int producer, consumer;
 };
@@ -467,7 +480,7 @@ struct budgets {
 static struct budgets budgets(const struct pipeline *x)
 {
     int consumers = x->d.consumers;
-    bool copied = copies(x),
+    bool copied = copies(x) || counts_rows(x),
          much = pipeline_registers_taken(x) + OTHER_REGISTERS > CONSUMER_REGISTERS - SPARE_REGISTERS;
     if (consumers == 3 && x->d.late && !copied && !x->dynamic &&
         pipeline_registers_taken(x) + PIPELINE_BESIDE_LATE > CONSUMER_OF_THREE)
@@ -478,6 +491,8 @@ static struct budgets budgets(const struct pipeline *x)
         return (struct budgets){copied ? PRODUCER_COPIES : PRODUCER_REGISTERS, CONSUMER_MOST};
     if (much && !copied && !x->dynamic)
         return (struct budgets){PRODUCER_LEAST, CONSUMER_MOST};
+    if (counts_rows(x) && pipeline_registers_taken(x) + OTHER_REGISTERS <= CONSUMER_BESIDE_COUNTS - SPARE_REGISTERS)
+        return (struct budgets){PRODUCER_COUNTS, CONSUMER_BESIDE_COUNTS};
     if (copied && !much)
         return (struct budgets){PRODUCER_COPIES, CONSUMER_BESIDE_COPIES};
     return (struct budgets){PRODUCER_REGISTERS, CONSUMER_REGISTERS};

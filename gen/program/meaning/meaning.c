@@ -33,7 +33,7 @@ struct meaning {
     double *scratch;           /* 4 of the longest row or column */
     int64_t largest, longest;  /* cells of a tile; of a row or column */
     size_t tape_bytes;
-    int64_t work;
+    int64_t work, products; /* as program_run has them */
 };
 
 static void *allocate(struct meaning *m, size_t bytes)
@@ -292,6 +292,7 @@ static int materialise(struct meaning *m, const struct program_op *op, struct me
     int64_t width = tape->columns;
     meaning_start(tape, &m->state, &part);
     m->work += tape->work;
+    to->valid = rows * columns;
     while (meaning_next(tape, &m->state, &part)) {
         const struct meaning_cells *from = part.value;
         int64_t base = part.row * width;
@@ -315,6 +316,7 @@ static int materialise(struct meaning *m, const struct program_op *op, struct me
             if (part.valid && !part.valid[i]) {
                 to->at.real[base + i] = 0;
                 bound[i] = 0;
+                to->valid--;
             } else if (!from->exact && isnan(bound[i])) {
                 return unusable(m, op, &part, i, width);
             }
@@ -501,6 +503,7 @@ static int dot(struct meaning *m, int op_number)
     d.a = m->left;
     d.b = m->right;
     m->work += d.m * d.n * d.k;
+    m->products += m->left.valid * m->right.valid / d.k;
     meaning_dot(&d);
     for (int64_t i = 0; whole && i < d.m * d.n; i++) {
         int64_t value = (int64_t)d.result.at.real[i];
@@ -789,5 +792,7 @@ int program_evaluate(const struct program *p, const struct spec_kernel *kernel, 
         *items = done;
     if (run->work)
         *run->work = m.work;
+    if (run->products)
+        *run->products = m.products;
     return status;
 }

@@ -28,6 +28,7 @@ struct meaning_cells {
     double *bound; /* zeros where `exact` once meaning_bounds was asked for them */
     bool exact;    /* every bound is 0 */
     bool zeroed;
+    int64_t valid; /* of an operand of a dot: cells that are valid */
 };
 
 /* bound[0..count), written with zeros where the cells are exact. */

@@ -75,7 +75,7 @@ struct evaluation {
     int64_t items, parts;
     struct part {
         int status;
-        int64_t work;
+        int64_t work, products;
         struct program_error error;
     } * part;
 };
@@ -94,6 +94,7 @@ static void evaluate_part(void *context, int64_t i)
     run.first = e->items * i / e->parts;
     run.count = e->items * (i + 1) / e->parts - run.first;
     run.work = &e->part[i].work;
+    run.products = &e->part[i].products;
     e->part[i].status = program_evaluate(meant(e->r), e->r->kernel, &e->data, &run, NULL, &e->part[i].error);
 }
 
@@ -166,6 +167,9 @@ static int evaluate(const struct program_reference *r, const struct program_data
     e.items = program_items(p, r->symbol);
     *work = 0;
     e.run.work = work;
+    e.run.products = r->products;
+    if (r->products)
+        *r->products = 0;
     if (adds || e.items < 0)
         return program_evaluate(p, r->kernel, data, &e.run, NULL, error);
     int status = choose_sample(r, data, e.items, &e.run.sample, error);
@@ -186,6 +190,8 @@ static int evaluate(const struct program_reference *r, const struct program_data
     for (int64_t i = 0; i < e.parts && !status; i++) {
         status = e.part[i].status;
         *work += e.part[i].work;
+        if (r->products)
+            *r->products += e.part[i].products;
         if (status == 1 && error)
             *error = e.part[i].error;
     }

@@ -27,6 +27,7 @@ struct program_reference {
     const struct memory *memory; /* for a double of each element of the inputs; NULL: the kernel's, which has a bound */
     void (*parallel)(int64_t count, int threads, void (*work)(void *context, int64_t i), void *context); /* or NULL */
     int threads;
+    int64_t *products; /* receives what program_run says; or NULL */
     int (*stop)(void *context); /* asked before each part, by any thread: not 0 leaves out those that follow; or NULL */
     void *stop_context;
 };

@@ -80,6 +80,8 @@ static void end(struct sample *s)
     diag_free(&s->diags);
 }
 
+static int64_t products; /* of valid elements, in the last evaluation */
+
 static bool evaluate(struct sample *s, const int64_t *symbol, int64_t budget, int threads, int64_t *work)
 {
     struct program_reference r = {.kernel = s->kernel,
@@ -92,7 +94,8 @@ static bool evaluate(struct sample *s, const int64_t *symbol, int64_t budget, in
                                   .budget = budget,
                                   .seed = 5,
                                   .parallel = threads ? parallel_for : NULL,
-                                  .threads = threads};
+                                  .threads = threads,
+                                  .products = &products};
     struct program_error error = {{0}, ""};
     bool all = false;
     if (program_reference(&r, &all, work, &error))
@@ -129,10 +132,12 @@ static void test_ways(void **state)
     begin(&other, gemm, "product_bias_gelu_c", symbol, true);
     assert_true(evaluate(&other, symbol, 0, 0, &least));
     assert_true(least == work);
+    assert_in_range(products, 150 * 130 * 60, 150 * 130 * 70); /* of elements that there are: tiles have more */
     expect_same(&whole, &other, true);
     end(&other);
     begin(&other, gemm, "product_bias_gelu_c", symbol, true);
     assert_true(evaluate(&other, symbol, 4 * work, 3, &least));
+    assert_in_range(products, 150 * 130 * 60, 150 * 130 * 70);
     expect_same(&whole, &other, true);
     end(&other);
     begin(&other, gemm, "product_bias_gelu_c", symbol, false);

@@ -1,0 +1,64 @@
+/* What a loop's masks say of its turns: those that lie wholly inside of them (derive_turns.c), and those that they
+ * leave out (derive_idle.c). */
+#ifndef TW_GEN_LOWER_DERIVE_TURNS_H
+#define TW_GEN_LOWER_DERIVE_TURNS_H
+
+#include "lower/derive/derive.h"
+
+/* ---- derive_turns.c */
+
+/* A condition on the elements of a tile: node of the work graph, and the tile's columns; its rows are the item's. */
+struct derive_mask {
+    int condition, columns;
+};
+/* plan_some(node of plan.fused): from the first on so many turns, in which the condition holds for every element, or
+ * `somewhere`: behind which it holds for none. 0: not known. */
+int derive_turns_where(struct derive *d, int loop, const struct derive_mask *mask, bool somewhere, int *status);
+
+/* The same from the other side: so many turns from the first on in which it holds for no element, or `everywhere`: not
+ * for all. */
+int derive_turns_before(struct derive *d, int loop, const struct derive_mask *mask, bool everywhere, int *status);
+
+/* plan_some(node) of the least of two, of which the one may be the least of several, the other among them. */
+int derive_least(struct expr_graph *g, int of, int other);
+
+/* The condition turns from true to false as the loop's variable grows, in its range; from false to true; and what its
+ * bound goes by with the item's place along an axis, 0: nothing is known. */
+bool derive_falls(const struct derive *d, int loop, int condition);
+bool derive_climbs(const struct derive *d, int loop, int condition);
+int64_t derive_along(const struct derive *d, int condition, int axis);
+
+/* Turns at most in which the condition holds for some elements and not for all, of those that the loop makes; idle: it
+ * makes none where the condition holds nowhere. Many where that is not known. */
+int derive_partly(const struct derive *d, int loop, const struct derive_mask *mask, bool idle);
+
+/* plan_some(node of plan.fused): from the first turn on so many need none of the conditions marked in `inside`, and so
+ * many need those marked in `behind_low`; 0 where there is none. */
+struct derive_inside {
+    int until, low;
+};
+
+/* Marks both, and sets *turns. The loop's first value and step are in the Plan. 0 or 3. */
+int derive_turns_inside(struct derive *d, int loop, struct derive_inside *turns);
+
+/* A condition as one on the thread's column: plan_some(node) of the first column, counted from the thread's first,
+ * where it does not hold; 0: it is none, or *status says why. */
+int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
+
+/* ---- derive_idle.c */
+
+/* Conditions that turn from true to false as the loop goes on, or from false to true, and without which its turns
+ * change nothing: at most DERIVE_MAX_MASKS. Returns how many; *status 3 out of memory. */
+int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *status);
+
+/* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known, or not as many for all
+ * blocks of a cluster. The loop's first value and step are in the Plan. 0 or 3. */
+int derive_turns_possible(struct derive *d, int loop, int *turns);
+
+/* *turns: so many from the first on that change nothing; 0 as above. */
+int derive_turns_skipped(struct derive *d, int loop, int *turns);
+
+/* Of the turns that the loop makes at most one needs its masks. Once derive_turns_inside was called. */
+bool derive_one_masked(struct derive *d, int loop, int *status);
+
+#endif

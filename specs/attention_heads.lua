@@ -1,0 +1,51 @@
+-- Attention forward by head size, dtype and layout: the program of specs/lib/attention.lua, whose tiles follow from the
+-- head sizes (`plan --why`).
+local by_hand = require "reference/attention"
+local B, H, R, S = dims "B H R S"
+
+-- Of head size d, and e of V and O; [batch, sequence, heads, head size].
+local function forward(d, e, dtype)
+  return {
+    family = "attention",
+    Q = tensor { B, R, H, d, dtype = dtype, axes = "b q h d" },
+    K = tensor { B, S, H, d, dtype = dtype, axes = "b kv g d" },
+    V = tensor { B, S, H, e, dtype = dtype, axes = "b kv g e" },
+    O = tensor { B, R, H, e, dtype = dtype, axes = "b q h e" },
+    LSE = tensor { B, H, R, dtype = "fp32", axes = "b h q" },
+    ahead = { s = { turns = 1, before = "o" } },
+    arch = { sm_90a = {} },
+    reference = by_hand { d = d, e = e },
+    run = {
+      { B = 2, H = 4, R = 5, S = 400 }, { B = 1, H = 2, R = 3, S = 250 }, { B = 1, H = 1, R = 200, S = 130 },
+      { B = 1, H = 1, R = 1, S = 1 }, { B = 1, H = 1, R = 5, S = 0 },
+    },
+  }
+end
+
+for _, size in ipairs { 64, 96, 192, 256 } do kernel("attention_fwd_d" .. size)(forward(size, size, "bf16")) end
+kernel "attention_fwd_d192_128" (forward(192, 128, "bf16"))
+
+local fp16 = kernel "attention_fwd_fp16" (forward(128, 128, "fp16"))
+
+-- [batch, heads, sequence, head size].
+kernel "attention_fwd_bhsd" {
+  like = fp16,
+  Q = tensor { B, H, R, 128, dtype = "fp16", axes = "b h q d" },
+  K = tensor { B, H, S, 128, dtype = "fp16", axes = "b g kv d" },
+  V = tensor { B, H, S, 128, dtype = "fp16", axes = "b g kv e" },
+  O = tensor { B, H, R, 128, dtype = "fp16", axes = "b h q e" },
+  reference = by_hand { d = 128, order = "bhsd" },
+}
+
+-- One tensor [batch, sequence, 3, heads, head size]: Q, K and V begin at its first, second and third part.
+local function part(axes)
+  return tensor { B, S, H, 128, dtype = "bf16", axes = axes, stride = { S * 3 * H * 128, 3 * H * 128, 128, 1 } }
+end
+kernel "attention_fwd_packed" {
+  like = fp16,
+  Q = part "b q h d", K = part "b kv g d", V = part "b kv g e",
+  O = tensor { B, S, H, 128, dtype = "bf16", axes = "b q h e" },
+  LSE = tensor { B, H, S, dtype = "fp32", axes = "b h q" },
+  reference = by_hand { d = 128, queries = "S" },
+  run = { { B = 1, H = 2, S = 500 }, { B = 1, H = 1, S = 40 }, { B = 1, H = 1, S = 1 } },
+}

@@ -1,0 +1,63 @@
+#!/bin/sh
+# The further specs of attention on the emulator: head sizes and layouts, masks and scores, sequences of their own
+# lengths. In the three modes of completion, hazards strict and fatal, each compared with double precision and with its
+# reference by hand; their sizes leave nothing out. And what is changed in them is seen. TAP on stdout.
+#   usage: tests/emu/attention_specs.sh [PROGRAM], from the top of the tree. Needs NVRTC and a C compiler, no GPU.
+set -u
+program=${1:-build/tilewright}
+work=$(mktemp -d "${TMPDIR:-/tmp}/tw_attention_XXXXXX") || exit 3
+trap 'rm -rf "$work"' EXIT
+TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
+export TILEWRIGHT_CACHE
+. tests/tap.sh
+
+if ! "$program" doctor >/dev/null 2>&1; then
+    echo "ok 1 - specs of attention on the emulator # SKIP there is no NVRTC"
+    exit 0
+fi
+case $program in /*) ;; *) program=$PWD/$program ;; esac
+
+for spec in specs/attention_*.lua; do
+    "$program" run "$spec" --device emu --complete all --hazards strict >"$work/out" 2>&1 &&
+        ! grep -q '\[RUN-COVERAGE\]\|^hazard' "$work/out"
+    ok $? "$spec, in every completion" "$work/out"
+done
+
+# wrong SPEC KERNEL SED WORD...: the spec, changed so, gives results that the reference by hand does not.
+cp -r specs "$work/specs"
+wrong() {
+    sed "$3" "specs/$1.lua" >"$work/specs/$1.lua"
+    ! cmp -s "specs/$1.lua" "$work/specs/$1.lua" &&
+        ! "$program" run "$work/specs/$1.lua" --kernel "$2" --device emu --complete random >"$work/out" 2>&1 &&
+        grep -q "reference" "$work/out"
+    ok $? "$1, $2: seen where '$3'" "$work/out"
+}
+# turns KERNEL SIZES COUNT...: what the producer of one block loads of K, place by place: so many turns there are, those
+# that need all masks first.
+turns() {
+    kernel=$1 sizes=$2 spec=specs/attention_mods.lua
+    case $kernel in *varlen*) spec=specs/attention_varlen.lua ;; esac
+    shift 2
+    "$program" profile "$spec" --kernel "$kernel" --device emu --set "$sizes" >"$work/out" 2>&1 &&
+        [ "$(awk '$2 == "K_load" { print $4 }' "$work/out" | tr '\n' ' ')" = "$* " ]
+    ok $? "$kernel at $sizes: turns $*" "$work/out"
+}
+# Of eight items of 128 queries each sees five tiles of 128 keys at most, 30 in all; two of them need no mask.
+turns attention_fwd_window B=1,H=1,R=900,S=900 8 13 9
+turns attention_fwd_prefix B=1,H=1,R=600,S=600 5 11
+# An item behind its sequence's rows loads nothing: of 16 one has any, and one turn.
+turns attention_fwd_varlen B=2,H=1,R=900,T=230,U=20 1
+wrong attention_heads attention_fwd_d64 's/by_hand { d = d, e = e }/by_hand { d = d, e = e, visible = function(q, kv) return kv < 200 end }/'
+wrong attention_mods attention_fwd_window_end 's/kv > last - 600/kv > last - 400/'
+wrong attention_mods attention_fwd_causal_end 's/return kv <= q + at.n.S - at.n.R end/return kv <= q end/'
+wrong attention_mods attention_fwd_prefix 's/return kv < 150 or kv <= q end/return kv < 100 or kv <= q end/'
+wrong attention_mods attention_fwd_alibi 's/at.t.slope\[at.h\] \* (kv - q)/at.t.slope[at.h] * (kv - q - kv % 2)/'
+wrong attention_mods attention_fwd_softcap 's/50 \* tanh(x \/ 50)/2 * tanh(x \/ 2)/'
+wrong attention_mods attention_fwd_bias 's/bias\[at.h\]\[q\]\[kv\]/bias[at.h][q][kv \/\/ 2]/'
+wrong attention_mods attention_fwd_relative 's/math.min(kv - q, 64)/math.min(kv - q, 32)/'
+wrong attention_mods attention_fwd_documents 's/return kv <= q and at.t.document.*/return kv <= q/'
+wrong attention_mods attention_fwd_sink 's/return at.t.sink\[at.h\]/return 0/'
+wrong attention_varlen attention_fwd_varlen 's/function() return true end/function(_, kv) return kv < 12 end/'
+wrong attention_varlen attention_fwd_varlen_causal 's/return kv - keys <= q - rows/return kv <= q/'
+echo "1..$count"
+[ "$failed" -eq 0 ]
