@@ -542,8 +542,7 @@ static int loop(struct derive *d, int number)
     const struct program_op *l = &d->work.program->op[number];
     int around = d->around, inside;
     struct derive_inside masks;
-    bool outer_alone = d->alone;
-    bool may_peel = d->work.l->kernel->ahead_count > 0;
+    bool outer_alone = d->alone, may_peel = d->work.l->kernel->ahead_count > 0;
     int status = d->flights ? derive_wait(d, d->flights - 1) : 0; /* a loop knows its own groups alone */
     if (!status && !d->producer)
         status = derive_fill_outer(d, number);
