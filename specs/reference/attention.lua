@@ -47,7 +47,7 @@ local function by_hand(own)
             end
           end
           local out = row(t.O, b, q, h)
-          for c = 0, width.v - 1 do out[c] = sum > 0 and o[c] / sum or 0 end
+          for c = 0, width.v - 1 do out[c] = sum == 0 and 0 or o[c] / sum end -- NaN stays NaN
           t.LSE[b][h][q] = most + log(sum)
         end
       end
