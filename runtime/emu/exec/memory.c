@@ -430,13 +430,14 @@ static inline uint32_t has_written(const struct emu_warp *warp, unsigned lane, u
     return any >> lane & 1;
 }
 
-static void tell_unwritten(struct emu_warp *warp, const struct emu_op *op, uint64_t address, uint32_t lanes)
+static __attribute__((noinline, cold)) void tell_unwritten(struct emu_warp *warp, const struct emu_op *op,
+                                                           uint64_t address, uint32_t lanes)
 {
     emu_report_at(warp, op, "UNINIT", address, 0, "lanes 0x%x read local memory that they have not written", lanes);
 }
 
-static void look_written(struct emu_warp *warp, const struct emu_op *op, const uint64_t *address, uint32_t bytes,
-                         uint32_t lanes)
+static __attribute__((noinline)) void look_written(struct emu_warp *warp, const struct emu_op *op,
+                                                   const uint64_t *address, uint32_t bytes, uint32_t lanes)
 {
     uint32_t unwritten = 0;
     if (lanes == UINT32_MAX && bytes == 4) {
@@ -605,6 +606,25 @@ static void tell_put(struct emu_warp *warp, const struct emu_op *op, uint64_t ad
         emu_event_tell(warp, op, EMU_EVENT_PUT, address, 0, 0);
 }
 
+/* What lanes store to local memory. */
+static __attribute__((noinline)) const struct emu_op *store_frame(struct emu_warp *warp, const struct emu_op *op,
+                                                                  const uint64_t *address, unsigned char local[][32],
+                                                                  uint32_t bytes, uint32_t lanes)
+{
+    for (uint32_t m = lanes; m; m &= m - 1)
+        if (local_move(warp, emu_first(m), address[emu_first(m)], local[emu_first(m)], bytes, 1))
+            return bounds(warp, op, address[emu_first(m)], bytes, 1);
+    if (!warp->local_written)
+        return op + 1;
+    if (lanes == UINT32_MAX && bytes == 4)
+        for (unsigned i = 0; i < EMU_LANES; i++)
+            warp->local_written[(uint32_t)address[i] / 4] |= emu_lane_bits[i];
+    else
+        for (uint32_t m = lanes; m; m &= m - 1)
+            note_written(warp, emu_first(m), address[emu_first(m)], bytes);
+    return op + 1;
+}
+
 const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_access *access = op->extra;
@@ -668,16 +688,7 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
         emu_watch_access(warp, op, access, address, same);
         emu_watch_lost(warp, op, access, address, place);
     }
-    for (uint32_t m = in_frame; m; m &= m - 1)
-        if (local_move(warp, emu_first(m), address[emu_first(m)], local[emu_first(m)], bytes, 1))
-            return bounds(warp, op, address[emu_first(m)], bytes, 1);
-    if (EMU_UNLIKELY(warp->local_written != NULL) && in_frame == UINT32_MAX && bytes == 4)
-        for (unsigned i = 0; i < EMU_LANES; i++)
-            warp->local_written[(uint32_t)address[i] / 4] |= emu_lane_bits[i];
-    else
-        for (uint32_t m = warp->local_written ? in_frame : 0; m; m &= m - 1)
-            note_written(warp, emu_first(m), address[emu_first(m)], bytes);
-    return op + 1;
+    return in_frame ? store_frame(warp, op, address, local, bytes, in_frame) : op + 1;
 }
 
 /* ---- Atomics ----------------------------------------------------------------------------------------------------- */

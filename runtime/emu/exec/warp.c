@@ -123,8 +123,8 @@ const struct emu_op *emu_op_bar_warp(struct emu_warp *warp, const struct emu_op 
 
 /* Lanes that read a lane which is not there: gone, or not in the mask. Sums of a part of a warp do so by .down (and
    scans by .up) in the lanes whose sums nobody wants; where the lane that gets the result does, it is wrong. */
-static void tell_absent(struct emu_warp *warp, const struct emu_op *op, uint32_t members, const uint32_t *at,
-                        uint32_t operation)
+static __attribute__((noinline, cold)) void tell_absent(struct emu_warp *warp, const struct emu_op *op,
+                                                        uint32_t members, const uint32_t *at, uint32_t operation)
 {
     uint32_t absent = 0, here = warp->lanes.mask & members;
     for (uint32_t m = here; m; m &= m - 1)
