@@ -164,9 +164,9 @@ static void test_subnormal_products(void **state)
         double a[2] = {row[i].a, 0x1p-14}, b[2] = {row[i].b, 0x1p-20}, result = 0, zero[3][2] = {{0}}, scratch[4];
         struct meaning_dot d = {.m = 1, .n = 1, .k = 2, .bits = 24, .scratch = scratch};
         d.least = meaning_least_normal(row[i].dtype);
-        d.a = (struct meaning_cells){{a}, zero[0], true, true};
-        d.b = (struct meaning_cells){{b}, zero[1], true, true};
-        d.result = (struct meaning_cells){{&result}, zero[2], true, true};
+        d.a = (struct meaning_cells){{a}, zero[0], true, true, 2};
+        d.b = (struct meaning_cells){{b}, zero[1], true, true, 2};
+        d.result = (struct meaning_cells){{&result}, zero[2], true, true, 1};
         meaning_dot(&d);
         if (result != a[0] * b[0] + 0x1p-34 || zero[2][0] < row[i].least || zero[2][0] > row[i].most)
             fail_msg("row %zu: %g within %g", i, result, zero[2][0]);
