@@ -2,8 +2,8 @@
  * module returns a table:
  *   axes       "m n k"
  *   grid       "m n": the axes along which items run, their extents those of the tensors
- *   extents    "m": those of them for which a kernel may say another, grid = { m = M }, where data cut what tensors hold
- *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } };
+ *   extents    "m": those of them for which a kernel may say another, grid = { m = M }, where data cut what tensors
+ * hold tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } };
  *              with fill = function(i, j, ..., n), what `run` puts there where a kernel does not say; with
  *              any_order = true where the program takes its dims in any order: extents then decide it, or
  *              the spec is asked; with shared = true where a kernel's functions may read its elements, too

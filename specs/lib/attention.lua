@@ -3,9 +3,9 @@
 -- Heads of Q may share those of K and V: axis h counts the heads of Q, g those of K and V, and H // G of h belong to
 -- one of g. A tensor's `axes` say the order of its dims. The scale is 1 / sqrt(d) where the kernel has none.
 -- V and O have a head size of their own, axis e. mask_mod(_, t, i) says which elements count, score_mod(score, t, i)
--- changes scaled scores before their softmax; both see the indices i.b, i.h, i.q and i.kv. LSE receives the logarithm of
--- each row's sum. sink, if wanted, is a logit by head that joins that sum, and no value with it. Rows that see nothing
--- are 0, and -inf in LSE.
+-- changes scaled scores before their softmax; both see the indices i.b, i.h, i.q and i.kv. LSE receives the logarithm
+-- of each row's sum. sink, if wanted, is a logit by head that joins that sum, and no value with it. Rows that see
+-- nothing are 0, and -inf in LSE.
 --
 -- Sequences of their own lengths lie behind each other in tensors without axis b: b has the rows from starts_q[b] up to
 -- starts_q[b + 1] of Q and O, and those of K and V by starts_kv. grid = { b = B, q = R } says how many there are, and
