@@ -322,7 +322,9 @@ static void write_chain_loop(struct dots *d, const struct chain *c)
     if (!c->online || random_chance(g, 30)) {
         random_write(g, "      x = ");
         size_t from = g->length - 1;
+        g->diagonal = c->causal || c->reach;
         random_value(g, 2);
+        g->diagonal = false;
         random_use(g, from, "x", "");
         random_write(g, "\n");
     }

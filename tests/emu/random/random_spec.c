@@ -190,6 +190,7 @@ static void condition(struct random_spec *g)
         random_feature(g, word[kind]);
     switch ((enum condition)kind) {
     case ROWS:
+        op = g->diagonal && *op == 'g' ? "le" : op;
         g->under = g->under || *op == 'l';
         random_write(g, "%s(index().%s, index().%s + %d)", op, g->index, g->row_index, random_below(g, 21) - LEAN);
         break;
@@ -201,7 +202,7 @@ static void condition(struct random_spec *g)
         random_write(g, "lt(index().%s, %s) & ~eq(index().%s, %d)", g->index, g->place, g->index, random_below(g, 30));
         break;
     case HALF:
-        g->half = g->half || *op == 'l';
+        g->half = g->half || *op == 'l' || *op == 'g';
         random_write(g, "%s(index().%s, %s // 2 + %d)", op, g->index, g->place, random_below(g, 9) - 4);
         break;
     default:

@@ -59,7 +59,8 @@ struct random_spec {
     struct random_term term[RANDOM_TERMS];
     int terms;
     bool by_tile; /* what it means depends on the tiles */
-    bool half;    /* a condition keeps the first half of index: turns that it hides may be left out */
+    bool half;    /* a condition keeps a half of index: turns that it hides may be left out */
+    bool diagonal; /* one is still to come that leaves turns out on its other side: none may do so on this one */
     bool under;   /* a condition keeps what lies under the diagonal of row_index and index, moved by LEAN at most */
     const char *index; /* axis along the columns, for conditions on coordinates; NULL: none */
     const char *row_index;
