@@ -199,8 +199,8 @@ enum sandbox_value sandbox_value_at(lua_State *L, int index)
 void sandbox_charge(lua_State *L, int64_t steps)
 {
     struct sandbox *s = sandbox_of(L);
-    if (__builtin_add_overflow(s->steps, steps, &s->steps))
-        s->steps = INT64_MAX / 2;
+    if (__builtin_add_overflow(s->steps, steps, &s->steps) || s->steps > INT64_MAX / 2)
+        s->steps = INT64_MAX / 2; /* what memory adds behind that is counted too */
     if (s->steps > s->step_limit)
         stop_steps(L, REFUSED_STEPS);
 }

@@ -30,18 +30,29 @@ static int rows_end(struct derive *d, int op, int condition, int *status)
     return *status ? 0 : plan_some(end);
 }
 
+/* Items that store nothing are not taken (plan_item.filled), and no block takes one for a neighbour's sake: each has a
+ * row to store. A store that has none all the same starts nothing. */
+static bool every_item_stores(const struct plan *p)
+{
+    bool filled = false;
+    for (int i = 0; i < p->item_count; i++)
+        filled = filled || p->item[i].filled;
+    return filled && p->launch.cluster[0] <= 1;
+}
+
 int derive_limit(struct derive *d, int op, struct plan_step *store)
 {
     const struct program_op *o = &d->work.program->op[op];
     int beyond = d->work.op[op].beyond, status = 0;
-    if (beyond < 0)
+    const bool always = every_item_stores(d->work.l->plan);
+    if (beyond < 0 || (!store && always))
         return 0;
     if (!store)
         return derive_emit(d, d->consumer, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     store->end = rows_end(d, op, beyond, &status);
     const char *name = plan_text(d->work.l->plan, "%s_any", d->work.l->plan->tensor[o->tensor].name);
-    if (status || !name)
-        return status ? status : 3;
+    if (status || !name || always)
+        return status ? status : name ? 0 : 3;
     return derive_emit(d, d->consumer,
                        (struct plan_step){.op = PLAN_WHEN, .ring = -1, .tensor = -1, .node = store->end, .call = name});
 }

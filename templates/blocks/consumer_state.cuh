@@ -1,0 +1,73 @@
+//@ -- What a consumer has in hand from its first item to its last: its own rows and columns, registers by place,
+//@ -- and where it stands in each ring. model: the Plan; blocks: of 64 rows.
+//@ param model table
+//@ param blocks int
+//@ local staged, parts = false, nil
+//@ for _, r in ipairs(model.ring) do
+//@     staged = staged or r.filler == "threads"
+//@     if r.filler == "peers" then parts = r end
+//@ end
+//@ if has(model, "item_ring") then
+${model.item_ring}_position ${model.item_ring}_next = {0, 0}, ${model.item_ring}_oldest = {0, 0};
+u32 ${model.item_ring}_stage = 0;
+//@ end
+//@ local rows = 64 * blocks
+//@ local in_turn = false
+//@ for _, s in ipairs(model.role.consumer.step) do in_turn = in_turn or s.op == "loop" and has(s, "share") end
+//@ if in_turn then
+[[maybe_unused]] const int first_row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+//@ else
+[[maybe_unused]] const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+//@ end
+//@ if fragment_foretold() then
+const int first_column = unforetold(threadIdx.x % 4 * 2);
+//@ else
+[[maybe_unused]] const int first_column = threadIdx.x % 4 * 2;
+//@ end
+//@ for _, p in ipairs(model.place) do
+//@     if p.kind == "read" then
+//@         local tensor, halves, pairs = nil, p.rows > 1 and 2 or 1, p.cols // 8
+//@         for _, s in ipairs(model.role.consumer.step) do
+//@             if has(s, "place") and s.place == p.name then tensor = s.tensor end
+//@         end
+${tensor}_two ${p.name}[${halves}][${pairs}];
+//@     elseif p.kind == "late" then
+//@         -- Packed results of the item before, by chunk; the first chunk that has not gone out; where they belong.
+//@         local type, name = bytes(p.dtype) == 4 and ctype(p.dtype) or "u32", p.name
+//@         local chunks, places = 0, ""
+//@         for _, s in ipairs(model.role.consumer.step) do
+//@             if s.op == "touch" and s.call == "hold" and s.place == name then
+//@                 chunks = s.count
+//@                 for d = 0, #s.at - 1 do places = places .. ", " .. name .. "_at" .. d .. " = 0" end
+//@             end
+//@         end
+//@         local each = p.registers // chunks
+${type} ${name}[${chunks}][${each}];
+int ${name}_next = ${chunks}${places};
+//@     else
+//@         local type = p.kind == "operand" and "u32" or ctype(p.dtype)
+//@         local each = p.registers // blocks
+${type} ${p.name}[${blocks}][${each}];
+//@     end
+//@     local begins = false
+//@     for _, s in ipairs(p.kind == "rows" and model.role.consumer.step or {}) do
+//@         local first = s.op == "global" and has(s, "place") and s.place == p.name
+//@         begins = begins or first and s.call == s.tensor .. "_first"
+//@     end
+//@     if begins then
+i64 ${p.name}_begin[${blocks}][2];
+//@     end
+//@ end
+//@ for _, r in ipairs(model.ring) do
+//@     if r.filler ~= "threads" and #r.tensor > 0 then
+${r.name}_position ${r.name}_next = {0, 0}, ${r.name}_oldest = {0, 0};
+u32 ${r.name}_stage = 0;
+//@     end
+//@ end
+//@ if parts then
+${parts.name}_position ${parts.name}_fill = {0, 0}, ${parts.name}_next = {0, 0}, ${parts.name}_oldest = {0, 0};
+u32 ${parts.name}_stage = 0;
+//@ end
+//@ if staged then
+u32 buffer = 0;
+//@ end
