@@ -71,9 +71,14 @@ int emit_fragment_reads(lua_State *L)
             for (int d = 0; d < SPEC_MAX_RANK; d++)
                 if (step->at[d])
                     mark(p, plan_number(step->at[d]), tensor, false, &columns, &elements);
+            if (step->end)
+                mark(p, plan_number(step->end), tensor, false, &columns, &elements);
             if (step->op == PLAN_LOOP && step->loop)
                 mark(p, p->loop[plan_number(step->loop)].from, tensor, false, &columns, &elements);
         }
+    for (int i = 0; i < p->item_count; i++)
+        if (p->item[i].filled)
+            mark(p, plan_number(p->item[i].filled), tensor, false, &columns, &elements);
     lua_newtable(L);
     lua_pushboolean(L, columns >= 0);
     lua_setfield(L, -2, "pairs");

@@ -220,7 +220,7 @@ static bool is_single_round(const struct plan *p, struct line_text text)
 {
     if (!is_block_an_item(p))
         return false;
-    if (p->derived && has_word(text, "items_next", '('))
+    if (p->derived && (has_word(text, "items_next", '(') || has_word(text, "more", ')')))
         return true; /* templates/blocks/steps.cuh: the loop has no name in the text */
     for (int r = 0; r < p->role_count; r++) {
         const struct plan_step *first = p->role[r].step;

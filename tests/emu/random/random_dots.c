@@ -51,6 +51,8 @@ static void write_sizes(struct dots *d, bool multiple, bool turned)
             n = (n + 7) / 8 * 8;
         if (multiple && turned)
             m = (m + 7) / 8 * 8;
+        if (wraps && random_has(g, "a.bytes")) /* rows of bytes that a tensor map takes */
+            k = (k + 15) / 16 * 16;
         random_write(g, "%s{ M = %d, N = %d, K = %d }", i ? ", " : " ", m, n, k);
     }
 }

@@ -285,7 +285,7 @@ static void draw_split(struct dots *d, int number)
     const bool shares = !h->sm_80 && !h->dynamic && h->items != 2;
     if (plain && !h->sm_80 && !h->dynamic && parts > 1 && kind == 1)
         h->split = parts;
-    else if (plain && shares && (kind == 0 || random_aside(g, "stream", number, 2)))
+    else if (plain && shares && (kind == 0 || random_aside(g, "stream", number, 4)))
         h->stream = true;
     else if (plain && kind > 0)
         h->split = -2 - random_aside(g, "blocks of a split", number, 3);
