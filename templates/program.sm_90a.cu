@@ -88,19 +88,13 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         tma_prefetch(&args.${m.name});
 //@ end
     }
-//@ local starts, firsts, held, next_item = {}, {}, {}, ""
-//@ for i, a in ipairs(item) do
-//@     starts[i], firsts[i], held[i] = "at_" .. a.axis, "at_" .. a.axis .. " = 0", '"+r"(at_' .. a.axis .. ")"
-//@     next_item = next_item .. ", at_" .. a.axis
-//@ end
-//@ local start_list, first_list, held_list = csv(starts), csv(firsts), csv(held)
+//@ local starts, next_item = {}, ""
+//@ for i, a in ipairs(item) do starts[i], next_item = "at_" .. a.axis, next_item .. ", at_" .. a.axis end
+//@ local start_list = csv(starts)
 //@ -- What other kernels of the stream wrote, as items' number may be, is read once they have ended.
 //@ local early = not has(plan, "item_ring") and not (plan.launch.programmatic and next(read) ~= nil)
 //@ if early then
-    item_order items = items_begin(args);
-    int ${first_list};
-    bool more = items_next(args, items${next_item});
-    asm volatile("" : ${held_list}); // found now, beside what the barriers wait for
+    //@ include "blocks/items_first.cuh" item = item, next_item = next_item, early = early
 //@ end
 //@ if clustered then
     cluster_meet();
@@ -114,9 +108,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ if has(plan, "item_ring") then
     int ${start_list};
 //@ elseif not early then
-    item_order items = items_begin(args);
-    int ${first_list};
-    bool more = items_next(args, items${next_item});
+    //@ include "blocks/items_first.cuh" item = item, next_item = next_item, early = early
 //@ end
     if (warpgroup == 0) {
         producer_registers();
