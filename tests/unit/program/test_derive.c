@@ -146,7 +146,7 @@ static void test_data(void **state)
     static const char producer[] = "tiles[ k[ ab_wait_empty ab_expect A_load B_load ] ] ";
     static const char consumer[] =
         "tiles[ evaluate:dot_sum k[ ab_wait_full mma_fence dot mma_commit mma_wait_1 ab_release ] mma_wait_0 "
-        "ab_release D_any[ D[ d_wait d_barrier D_write d_fence d_barrier D_store ] ] ] d_wait_0 ";
+        "ab_release D[ d_wait d_barrier D_write d_fence d_barrier D_store ] ] d_wait_0 "; /* no item stores nothing */
     expect(&groups, "block_sparse", "producer", producer);
     expect(&groups, "masked_groups", "producer", producer);
     expect(&groups, "masked_groups", "consumer", consumer);
