@@ -115,7 +115,8 @@ __device__ __forceinline__ void hilbert(u32 step, u32 &across, u32 &along)
 //@ local total = table.concat(names, " * ")
 //@ if #shares > 0 then
 //@     local unit = blocks > 1 and "cluster" or "block"
-// The line of turns that all ${unit}s share. Tiles of 2^31 turns of so few items fill no memory.
+// The line of turns that all ${unit}s share: below 2^31, as tiles of more turns of so few items fill no memory, where
+// each item has tiles of its own.
 struct turn_line {
     u32 items, turns; // those that it has, and the turns of each
     u32 each, longer; // turns of a ${unit}'s share; of so many, the first ones, one more

@@ -1042,14 +1042,14 @@ ${name} = ${start}${name}_turn * ${by};
 //@         storing = nil
 //@     elseif op == "wait_empty" then
 //@         if one_of and not shared_by_all(ring) then
-if (threadIdx.x == 0)
+if (threadIdx.x < 32 && elect_one())
     ${call}(${ring}_fill);
 //@         else
 ${call}(${ring}_fill);
 //@         end
 //@     elseif op == "expect" then
 //@         if one_of then
-if (threadIdx.x == 0)
+if (threadIdx.x < 32 && elect_one())
     ${call}(${ring}_fill);
 //@         else
 ${call}(${ring}_fill);
@@ -1145,7 +1145,7 @@ ${ring}_advance(${ring}_fill);
 //@         end
 //@     elseif op == "drain" then
 //@         if one_of then
-if (threadIdx.x == 0)
+if (threadIdx.x < 32 && elect_one())
     ${call}(${ring}_fill);
 //@         else
 ${call}(${ring}_fill);

@@ -136,7 +136,7 @@ APART static int refuse_workspace(struct ${NAME}_error *error, const void *works
         return fail(error, ${NAME}_INVALID, 0, "workspace is NULL; pass the device address of ${host.workspace} bytes, zero "
                     "before the first launch");
 //@     end
-    return fail(error, ${NAME}_INVALID, 0, "workspace is 0x%llx, no multiple of 8 bytes",
+    return fail(error, ${NAME}_INVALID, 0, "workspace is 0x%llx, no multiple of 16 bytes",
                 (unsigned long long)(uintptr_t)workspace);
 }
 

@@ -107,7 +107,7 @@ struct ${NAME}_args {
     ${s.c_type} ${s.name}; /* ${s.dtype} */
 //@ end
 //@ if host.workspace > 0 then
-    /* Device address of as many bytes as ${NAME}_workspace says, a multiple of 8. They are zero before the first launch,
+    /* Device address of as many bytes as ${NAME}_workspace says, a multiple of 16. They are zero before the first launch,
      * by a memset of the caller's, and each launch leaves them zero; so launches that follow each other in a stream or
      * graph share them, and launches that may overlap have each their own. A launch that was aborted may leave
      * anything. */

@@ -158,7 +158,7 @@ INLINE int patch_${i.id}(const struct ${NAME} *k, int patched, int dense, const 
 //@         elseif q.kind == "scalar" then
     put(p->word, ${q.offset}, &args->${q.scalar}, ${q.bytes});
 //@         elseif q.kind == "workspace" then
-    if (!args->workspace || (uintptr_t)args->workspace % 8)
+    if (!args->workspace || (uintptr_t)args->workspace % 16)
         return refuse_workspace(error, args->workspace);
     put(p->word, ${q.offset}, &args->workspace, ${q.bytes});
 //@         end

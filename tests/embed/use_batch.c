@@ -117,9 +117,9 @@ static const char *workspaces(void)
     EXPECT(batch_test_params(&k, &a, &p, &error) == batch_test_INVALID);
     EXPECT(strcmp(error.text, "workspace is NULL; pass the device address of 24 bytes, zero before the first launch") ==
            0);
-    a.workspace = (void *)(uintptr_t)0x7f0000003004;
+    a.workspace = (void *)(uintptr_t)0x7f0000003008;
     EXPECT(batch_test_launch(&k, &a, NULL, &error) == batch_test_INVALID && mock.launches == 0);
-    EXPECT(strcmp(error.text, "workspace is 0x7f0000003004, no multiple of 8 bytes") == 0);
+    EXPECT(strcmp(error.text, "workspace is 0x7f0000003008, no multiple of 16 bytes") == 0);
     a = arguments(3, 0, 4, 100);
     a.workspace = NULL; /* nothing is launched, and nothing asked for */
     EXPECT(batch_test_launch(&k, &a, NULL, &error) == 0 && mock.launches == 0);

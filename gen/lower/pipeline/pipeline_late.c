@@ -39,7 +39,7 @@ static const char *against(const struct pipeline *x, int op)
     for (int i = 0; i < x->program->op_count; i++)
         if (x->program->op[i].kind == PROGRAM_LOOP && x->program->op[i].parts)
             return "results go out late in the turns of the block's next item, and behind a loop that blocks share "
-                   "they meet first; write store = \"chunks\", or take split out";
+                   "they meet first; write store = \"chunks\", or take split, or stream, out";
     if (loops != 1 || others)
         return "results go out late in the turns of an item's one loop with dots, and this item has several, or dots "
                "beside it; write store = \"chunks\"";
