@@ -115,8 +115,8 @@ __device__ __forceinline__ void hilbert(u32 step, u32 &across, u32 &along)
 //@ local total = table.concat(names, " * ")
 //@ if #shares > 0 then
 //@     local unit = blocks > 1 and "cluster" or "block"
-// The line of turns that all ${unit}s share: below 2^31, as tiles of more turns of so few items fill no memory, where
-// each item has tiles of its own.
+// The line of turns that all ${unit}s share. Of 2^31 and more there is none: items without tiles of their own could
+// have so many in little memory, and are taken whole.
 struct turn_line {
     u32 items, turns; // those that it has, and the turns of each
     u32 each, longer; // turns of a ${unit}'s share; of so many, the first ones, one more
@@ -129,7 +129,8 @@ __device__ __forceinline__ turn_line line_of(const arguments &args)
 //@     local statements, turns = extent.at, extent[1]
     ${statements}
     const u32 all = (u32)(${total}), takers = ${clusters}, last = all % takers;
-    turn_line line = {last ? min(all, takers + last) : 0, (u32)(${turns}), 0, 0};
+    const u32 turns = (u32)(${turns}), shared = last ? min(all, takers + last) : 0;
+    turn_line line = {(u64)shared * turns >> 31 ? 0 : shared, turns, 0, 0};
     line.each = line.items * line.turns / takers;
     line.longer = line.items * line.turns - line.each * takers;
     return line;

@@ -48,6 +48,28 @@ for mode in eager late random; do
     ok $? "as it is emitted, $mode" "$work/out"
 done
 
+# Each turn of each item once, as the emitted text deals them out: 100 items to 99 blocks, in a line of 10,000 turns, and
+# of more than 2^31, which no line has.
+sed '/^extern "C" __global__/,$d' "$whole" >"$work/visits.cu"
+cat >>"$work/visits.cu" <<'CU'
+extern "C" __global__ void visits(int *turns, int k)
+{
+    arguments args = {};
+    args.M = 64 * 100, args.N = 64, args.K = k;
+    item_order items = items_begin(args);
+    int m, n, from, count;
+    while (items_next(args, items, m, n, from, count))
+        atomicAdd(turns + m / 64, count);
+}
+CU
+for turns in 100 33554431; do
+    rm -f "$work/turns"
+    "$program" emu "$work/visits.cu" --entry visits --grid 99 --block 1 --hazards off \
+        --arg "buf:400,fill=zero,name=T,dump=$work/turns" --arg "i32:$((turns * 64))" >"$work/out" 2>&1
+    [ "$(od -An -v -tu4 -w4 "$work/turns" | sort | uniq -c | tr -s ' ')" = " 100 $turns" ]
+    ok $? "100 items of $turns turns, each once" "$work/out"
+done
+
 # Name, behind a colon the modes of completion in which it is looked for; what is to be said of it; an edit of sed,
 # which changes one place. All modes but of what is wrong in any of them alike, and of what does harm only where a block that
 # has found others missing is the last to count itself all the same.
