@@ -8,11 +8,13 @@
 //@ local outputs, read, dtypes, staged, clustered = {}, {}, {}, nil, plan.launch.cluster[1] > 1
 //@ local parts = nil -- the ring of sums of which each block of a cluster has a part
 //@ local gathers, by_row = false, false -- rows by number come by all threads of the producer
+//@ local shared = false -- boxes that several blocks of the cluster receive
 //@ for _, r in ipairs(ring) do
 //@     if r.filler == "threads" then staged = r end
 //@     if r.filler == "peers" then parts = r end
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
+//@         if r.filler == "bulk" and t.multicast > 1 then shared = true end
 //@         if r.filler ~= "bulk" and r.filler ~= "arrive" then outputs[#outputs + 1] = t end
 //@         if has(t, "gathered") then gathers, by_row = true, by_row or r.filler == "bulk" end
 //@     end
@@ -23,12 +25,20 @@
 //@     if node.op == "TENSOR" then read[node.tensor], dtypes[plan.tensor[node.tensor].dtype] = true, true end
 //@     if node.op == "CAST" then dtypes[node.dtype] = true end
 //@ end
+//@ -- A warp that alone fills rings of this block sets their barriers up itself and waits for nobody. Where it copies
+//@ -- into other blocks too, theirs must stand first; where it does not, nor find all threads items, another warp sets
+//@ -- barriers up while it finds its first item.
+//@ local alone = not (shared or gathers or has(plan, "item_ring"))
 ${banner}
 
 //@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
 //@     shared_align = plan.shared_align
 
-//@ include "blocks/tile_rings.cuh" model = plan
+//@ include "blocks/tile_rings.cuh" model = plan, meets = not alone
+//@ if alone then
+
+//@ include "blocks/start.cuh" clustered = clustered, threads = launch.block
+//@ end
 
 //@ include "blocks/wgmma_dots.cuh" model = plan
 
@@ -71,7 +81,19 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
     const u64 profile_began = profile_clock();
 //@ end
     const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
+//@ if alone then
+    if (threadIdx.x == 32) {
+//@     for _, m in ipairs(plan.map) do
+        tma_prefetch(&args.${m.name});
+//@     end
+    }
+    if (threadIdx.x < 32 && elect_one()) {
+//@ else
     if (threadIdx.x == 32) { // the first warp finds the block's first item meanwhile
+//@     for _, m in ipairs(plan.map) do
+        tma_prefetch(&args.${m.name});
+//@     end
+//@ end
 //@ for _, r in ipairs(ring) do
 //@     if r.filler ~= "threads" and #r.tensor > 0 then
         ${r.name}_init();
@@ -84,10 +106,13 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         ${parts.name}_init();
 //@ end
         barrier_init_fence();
-//@ for _, m in ipairs(plan.map) do
-        tma_prefetch(&args.${m.name});
-//@ end
     }
+//@ if alone and clustered then
+    cluster_arrive();
+//@ elseif alone then
+    if (threadIdx.x < 32)
+        block_arrive();
+//@ end
 //@ local starts, next_item = {}, ""
 //@ for i, a in ipairs(item) do starts[i], next_item = "at_" .. a.axis, next_item .. ", at_" .. a.axis end
 //@ local start_list = csv(starts)
@@ -96,7 +121,11 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ if early then
     //@ include "blocks/items_first.cuh" item = item, next_item = next_item, early = early
 //@ end
-//@ if clustered then
+//@ if alone then
+//@     local others = clustered and "cluster" or "block"
+    if (threadIdx.x >= 32)
+        ${others}_wait();
+//@ elseif clustered then
     cluster_meet();
 //@ else
     __syncthreads();

@@ -1,9 +1,10 @@
 //@ -- What tiles come into shared memory by, on Hopper: barriers, bulk tensor copies, and each ring with the copies
-//@ -- that fill it. model: the Plan.
+//@ -- that fill it. model: the Plan. meets: all threads of a cluster meet once, before any of them goes on.
 //@ param model table
+//@ param meets bool
 //@ local plan, rings_of, loads, shares, stores, shared_ring = model, {}, {}, {}, {}, {}
 //@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
-//@ local policies, hinted = {}, {}
+//@ local policies, hinted, ahead = {}, {}, {}
 //@ local copied, limited = false, has(plan, "limited") and plan.limited or {}
 //@ local parts = nil -- the ring of a loop whose turns blocks share: they stand behind those that share tiles
 //@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
@@ -22,6 +23,7 @@
 //@             if has(t, "cache") and not has(hinted, t.cache) then
 //@                 policies[#policies + 1], hinted[t.cache] = t.cache, true
 //@             end
+//@             if has(t, "prefetch") then ahead[copy] = true end
 //@             if t.multicast > 1 then shares[copy], shared_ring[r.name] = true, true else loads[copy] = true end
 //@         else
 //@             stores[t.rank] = true
@@ -60,7 +62,7 @@
 //@ include "blocks/mbarrier_own.cuh"
 
 //@ end
-//@ if clustered then
+//@ if clustered and meets then
 //@ include "blocks/cluster.cuh"
 
 //@ end
@@ -69,7 +71,8 @@
 //@ include "blocks/dependency.cuh"
 
 //@ end
-//@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores, policies = policies
+//@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores, policies = policies,
+//@     ahead = ahead
 
 //@ include "blocks/elect.cuh"
 

@@ -48,6 +48,25 @@ static int converted(struct derive *d, int op)
     return d->producer ? derive_emit(d, d->consumer, step) : 0;
 }
 
+int derive_pass_on(struct derive *d, enum plan_op op, int only, const char *why)
+{
+    return !d->turns ? 0
+                     : derive_emit(d, d->consumer,
+                                   (struct plan_step){.op = op,
+                                                      .ring = -1,
+                                                      .tensor = -1,
+                                                      .count = plan_number(d->turns),
+                                                      .only = only,
+                                                      .call = op == PLAN_BARRIER ? "turn_wait" : "turn_pass",
+                                                      .why = why});
+}
+
+bool derive_passes_on(const struct derive *d, int op)
+{
+    return d->abreast == d->consumers && d->work.l->kernel->ahead_count == 0 && d->work.op[op].parent >= 0 &&
+           d->work.op[op].arg[2] < 0;
+}
+
 int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
 {
     struct plan *p = d->work.l->plan;
@@ -60,6 +79,9 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
     }
     if (!status && dot->converted)
         status = convert(d, op);
+    const bool passed = d->turns && derive_passes_on(d, op);
+    if (!status && passed)
+        status = derive_pass_on(d, PLAN_BARRIER, 0, "the dot of the consumer before is issued");
     if (!status && !d->synchronous)
         status = derive_emit(d, d->consumer,
                              (struct plan_step){.op = PLAN_MMA_FENCE, .ring = -1, .tensor = -1, .call = "mma_fence"});
@@ -102,6 +124,8 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
     if (!status && !d->synchronous)
         status = derive_emit(d, d->consumer,
                              (struct plan_step){.op = PLAN_MMA_COMMIT, .ring = -1, .tensor = -1, .call = "mma_commit"});
+    if (!status && passed)
+        status = derive_pass_on(d, PLAN_BARRIER_ARRIVE, 0, "the next one's dot runs while this one's result is taken");
     if (!status && dot->converted)
         status = converted(d, op);
     status = status ? status : derive_own(d, dot->place, d->work.op[op].leaf);

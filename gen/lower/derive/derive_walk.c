@@ -185,20 +185,6 @@ static int begin_turn(struct derive *d, int loop, int shift)
     return status;
 }
 
-/* A step of taking turns; `only`: plan_some(consumer) that alone makes it, or PLAN_NEXT; 0: all. */
-static int pass_on(struct derive *d, enum plan_op op, int only, const char *why)
-{
-    return !d->turns ? 0
-                     : derive_emit(d, d->consumer,
-                                   (struct plan_step){.op = op,
-                                                      .ring = -1,
-                                                      .tensor = -1,
-                                                      .count = plan_number(d->turns),
-                                                      .only = only,
-                                                      .call = op == PLAN_BARRIER ? "turn_wait" : "turn_pass",
-                                                      .why = why});
-}
-
 /* Consumers take whole items in turn. Each waits until the one before it has issued its item's last dot, so that it
  * knows of every stage that it skips, and then takes its own from the one ring; the tensor cores go from main loop to
  * main loop, and what is behind one runs under the next. Behind the last item one more turn was passed on: who would be
@@ -211,7 +197,7 @@ static bool in_turn(const struct derive *d)
 /* Turns within an item. */
 static int pass_turn(struct derive *d, enum plan_op op)
 {
-    return in_turn(d) ? 0 : pass_on(d, op, 0, NULL);
+    return in_turn(d) ? 0 : derive_pass_on(d, op, 0, NULL);
 }
 
 /* The rest of it, with the next turn's dot unless it is the last. What this turn's dot gave is gone with that one. */
@@ -691,10 +677,10 @@ static int item(struct derive *d)
     int all = d->work.program->op_count, dots = in_turn(d) ? end_of_dots(d) : all, status = 0;
     if (in_turn(d))
         status =
-            pass_on(d, PLAN_BARRIER, 0, "the stages before this item's are known to be full, and their dots issued");
+            derive_pass_on(d, PLAN_BARRIER, 0, "the stages before this item's are known to be full, and their dots issued");
     status = status ? status : body(d, 0, dots);
     if (!status && in_turn(d))
-        status = pass_on(d, PLAN_BARRIER_ARRIVE, 0,
+        status = derive_pass_on(d, PLAN_BARRIER_ARRIVE, 0,
                          "this item's dots are issued: the next one's follow on the tensor cores");
     return status ? status : body(d, dots, all);
 }
@@ -705,7 +691,7 @@ int derive_steps(struct derive *d)
     d->around = d->ahead = d->before = -1;
     int status = derive_zeros_before_items(d);
     status = status ? status
-                    : pass_on(d, PLAN_BARRIER_ARRIVE, plan_some(d->consumers - 1),
+                    : derive_pass_on(d, PLAN_BARRIER_ARRIVE, plan_some(d->consumers - 1),
                               in_turn(d) ? "the first may begin" : NULL);
     status = status ? status : derive_next_item(d, true);
     status = status ? status : items_begin(d);
@@ -719,8 +705,8 @@ int derive_steps(struct derive *d)
     status = status ? status : derive_late_left(d, -1);
     status = status ? status : derive_end_items(d);
     status = status       ? status
-             : in_turn(d) ? pass_on(d, PLAN_BARRIER, PLAN_NEXT, "nobody leaves behind what was passed on to it")
-                          : pass_on(d, PLAN_BARRIER, plan_some(0), NULL);
+             : in_turn(d) ? derive_pass_on(d, PLAN_BARRIER, PLAN_NEXT, "nobody leaves behind what was passed on to it")
+                          : derive_pass_on(d, PLAN_BARRIER, plan_some(0), NULL);
     for (int r = 0; r < d->ring_count && !status; r++)
         if (is_multicast(d, &d->ring[r]))
             status = derive_emit(d, d->producer,
