@@ -265,10 +265,6 @@ static void check_entries(const struct unread *u)
         snprintf(name, sizeof name, "cache.%.100s", k->tensor[k->cache[i].tensor].name);
         check_general(u, &(struct said){FIELD_CACHE, i, k->cache[i].loc, "cache", name});
     }
-    for (int i = 0; i < k->prefetch_count; i++) {
-        snprintf(name, sizeof name, "prefetch.%.100s", k->tensor[k->prefetch[i].tensor].name);
-        check_general(u, &(struct said){FIELD_PREFETCH, i, k->prefetch[i].loc, "prefetch", name});
-    }
 }
 
 static void check_splits(const struct unread *u)

@@ -12,11 +12,10 @@ enum field_kind {
     FIELD_OF_SCHEMA, /* by row */
     FIELD_CLUSTER,   /* by axis */
     FIELD_SWIZZLE,   /* by tensor */
-    FIELD_AHEAD,     /* by entry of the kernel's, and so the next four */
+    FIELD_AHEAD,     /* by entry of the kernel's, and so the next three */
     FIELD_VIA,
     FIELD_DIRECTION,
     FIELD_CACHE,
-    FIELD_PREFETCH,
     FIELD_SPLIT,
     FIELD_KINDS
 };

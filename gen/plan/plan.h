@@ -66,8 +66,6 @@ struct plan_tensor {
     int align;               /* bytes that address, rows and (with `whole_rows`) the inner extent divide by */
     bool whole_rows;         /* stores of whole 16-byte chunks: the inner extent counts too */
     const char *cache;       /* "evict_first": what becomes of it in the L2 where bulk copies bring it; NULL: as ever */
-    int prefetch;            /* elements along dim prefetch_dim by which the L2 is told of a tile ahead of its copy; 0: not */
-    int prefetch_dim;
     int map;                 /* index into plan.map, -1: none. Other maps of the tensor are of parts of its box */
 };
 

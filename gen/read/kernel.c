@@ -12,7 +12,7 @@ enum { MOST_OPERANDS = 64 };
 /* Fields that are no row of the schema and no operand. */
 const char *const kernel_words[] = {"family", "template",  "like",  "arch",     "tune",      "run",     "bench",
                                     "rings",  "grid",      "axes",  "epilogue", "reference", "program", "ahead",
-                                    "via",    "direction", "cache", "prefetch", "split",     "peer",    NULL};
+                                    "via",    "direction", "cache", "split",    "peer",      NULL};
 
 static bool is_other(const char *name)
 {
@@ -575,8 +575,7 @@ static void refuse_fields(struct reader *r, int table, const char *const *field,
 
 void read_kernel(struct reader *r, int table)
 {
-    static const char *const of_families[] = {"epilogue", "axes", "ahead", "via", "direction", "cache",
-                                               "prefetch", "split", NULL};
+    static const char *const of_families[] = {"epilogue", "axes", "ahead", "via", "direction", "cache", "split", NULL};
     static const char *const of_others[] = {"epilogue", "rings", NULL};
     struct spec_kernel *k = reader_kernel(r);
     lua_State *L = r->L;

@@ -1,5 +1,5 @@
 /* The fields of a kernel with a program that are no rows of the schema: axes, tile and cluster by axis, grid, ahead,
- * via, direction, cache, prefetch and split. */
+ * via, direction, cache and split. */
 #include "read/trace.h"
 
 #include <ctype.h>
@@ -350,7 +350,7 @@ void trace_infer_axes(struct reader *r)
     }
 }
 
-/* ---- ahead, via, direction, cache, prefetch and split ---------------------------------------------------------------------- */
+/* ---- ahead, via, direction, cache and split ---------------------------------------------------------------------- */
 
 /* The operation of that name, or of none: told, with those that there are. */
 static const struct program_op *named(struct reader *r, const char *name, const char *path, enum point point)
@@ -579,33 +579,26 @@ static void read_direction(struct reader *r, const char *name, const char *path)
 
 const char *const spec_cache_words[] = {"evict_first", "evict_last", NULL};
 
-/* The tensor that a field's key names; -1: there is none, told. */
-static int named_tensor(struct reader *r, const char *name, const char *path)
-{
-    struct spec_kernel *k = reader_kernel(r);
-    const char **known = arena_alloc(r->arena, (size_t)(k->tensor_count + 1) * sizeof *known);
-    reader_check(r, known);
-    for (int i = 0; i < k->tensor_count; i++) {
-        known[i] = k->tensor[i].name;
-        if (name && strcmp(name, known[i]) == 0)
-            return i;
-    }
-    reader_fault(r, path, AT_KEY, "PROGRAM-NAME", "no tensor of the kernel has that name; there are %s",
-                 reader_list(r, known, " and "));
-    return -1;
-}
-
 /* The word on top of the stack. */
 static void read_cache(struct reader *r, const char *name, const char *path)
 {
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
     const char *text = lua_type(L, -1) == LUA_TSTRING ? lua_tostring(L, -1) : NULL;
-    int tensor = named_tensor(r, name, path), word = 0;
-    if (tensor < 0)
-        return;
+    const char **known = arena_alloc(r->arena, (size_t)(k->tensor_count + 1) * sizeof *known);
+    int tensor = -1, word = 0;
+    reader_check(r, known);
+    for (int i = 0; i < k->tensor_count; i++) {
+        known[i] = k->tensor[i].name;
+        tensor = name && strcmp(name, known[i]) == 0 ? i : tensor;
+    }
     while (spec_cache_words[word] && (!text || strcmp(text, spec_cache_words[word]) != 0))
         word++;
+    if (tensor < 0) {
+        reader_fault(r, path, AT_KEY, "PROGRAM-NAME", "no tensor of the kernel has that name; there are %s",
+                     reader_list(r, known, " and "));
+        return;
+    }
     if (!spec_cache_words[word]) {
         reader_fault(r, path, AT_VALUE, "FIELD-WORD", "takes a word (%s), this is %s%s",
                      reader_list(r, spec_cache_words, " or "), describe(r, -1),
@@ -616,26 +609,6 @@ static void read_cache(struct reader *r, const char *name, const char *path)
     reader_check(r, grown);
     k->cache = grown;
     k->cache[k->cache_count++] = (struct spec_cache){tensor, spec_cache_words[word], reader_locate(r, path, AT_VALUE)};
-}
-
-/* The number of turns on top of the stack. */
-static void read_prefetch(struct reader *r, const char *name, const char *path)
-{
-    struct spec_kernel *k = reader_kernel(r);
-    int tensor = named_tensor(r, name, path);
-    int64_t turns = 0;
-    if (tensor < 0)
-        return;
-    if (!exact_integer(r->L, -1, &turns) || turns < 1 || turns > SPEC_MOST_PREFETCH) {
-        reader_fault(r, path, AT_VALUE, "FIELD-RANGE", "takes a number of turns (1 to %d), this is %s",
-                     SPEC_MOST_PREFETCH, describe(r, -1));
-        return;
-    }
-    struct spec_prefetch *grown = arena_grow(r->arena, k->prefetch, k->prefetch_count, sizeof *grown);
-    reader_check(r, grown);
-    k->prefetch = grown;
-    k->prefetch[k->prefetch_count++] =
-        (struct spec_prefetch){tensor, (int)turns, reader_locate(r, path, AT_VALUE)};
 }
 
 /* The number of parts on top of the stack; 0: told that it is none. */
@@ -706,10 +679,10 @@ static void read_split(struct reader *r, const char *name, const char *path)
 
 void trace_how(struct reader *r, int table)
 {
-    static const char *const field[] = {"ahead", "via", "direction", "cache", "prefetch", "split"};
-    static const char *const of[] = {"operations", "operations", "loops", "tensors", "tensors", "loops"};
+    static const char *const field[] = {"ahead", "via", "direction", "cache", "split"};
+    static const char *const of[] = {"operations", "operations", "loops", "tensors", "loops"};
     lua_State *L = r->L;
-    for (int f = 0; f < 6; f++) {
+    for (int f = 0; f < 5; f++) {
         int type = lua_getfield(L, table, field[f]), count = 0;
         if (type != LUA_TNIL && type != LUA_TTABLE)
             reader_fault(r, field[f], AT_VALUE, "FIELD-TYPE", "takes a table by the names of %s, this is %s", of[f],
@@ -734,8 +707,6 @@ void trace_how(struct reader *r, int table)
                 read_direction(r, key[i].name, path);
             else if (f == 3)
                 read_cache(r, key[i].name, path);
-            else if (f == 4)
-                read_prefetch(r, key[i].name, path);
             else
                 read_split(r, key[i].name, path);
             lua_pop(L, 1);

@@ -36,14 +36,6 @@ struct spec_cache {
 };
 extern const char *const spec_cache_words[]; /* NULL-terminated */
 
-/* prefetch = { B = 8 }: the L2 is told of the tensor's tiles so many turns of their loop before bulk copies ask. */
-struct spec_prefetch {
-    int tensor;
-    int turns; /* 1 to SPEC_MOST_PREFETCH */
-    struct diag_loc loc;
-};
-enum { SPEC_MOST_PREFETCH = 64 };
-
 /* split = { k = 2 }: the blocks of a cluster share the loop's turns, and each has its own sums; what is behind the loop
  * they share by columns. split = { k = { parts = 4, over = "blocks" } }: any; the last adds up what all found. */
 struct spec_split {

@@ -69,8 +69,6 @@ static const struct {
      "program: { kv = \"down\" } takes the turns of loop kv from the last to the first; up; left out: chosen"},
     {"cache", "table<string, string>",
      "program: { B = \"evict_first\" }: the L2 gives up first what bulk copies bring of B; evict_last"},
-    {"prefetch", "table<string, integer>",
-     "program: { B = 8 }: the L2 is told of B's tiles 8 turns of their loop before bulk copies ask for them"},
     {"split", "table<string, integer|table>",
      "program: { k = 2 } shares the turns of loop k among the blocks of a cluster, 2, 4 or 8; { k = { parts = 3, "
      "over = \"blocks\" } } among any, 2 to 64; 1: none"},

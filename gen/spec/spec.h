@@ -175,8 +175,6 @@ struct spec_kernel {
     int direction_count;
     struct spec_cache *cache;
     int cache_count;
-    struct spec_prefetch *prefetch;
-    int prefetch_count;
     struct spec_split *split;
     int split_count;
     struct program *program;                /* what its function `program` was traced to (program/program.h), or NULL */

@@ -24,15 +24,6 @@
 //@ local copy, policy = rank .. "d", ""
 //@ if has(tensor, "cache") then copy, policy = "hinted_" .. copy, ", cache_" .. tensor.cache .. "()" end
 
-//@ local ahead, comes = has(tensor, "prefetch"), "" -- the coordinates of the tile that the L2 is told of
-//@ if ahead then
-//@     for d = 0, rank - 1 do
-//@         local split = d < rank - 1 and tensor.multicast > 1 and tensor.tile[d + 1] > 1
-//@         comes = comes .. ", i" .. d .. (split and " + (int)share * " .. tensor.box[d + 1] or "")
-//@         if d == tensor.prefetch_dim then comes = comes .. " + " .. tensor.prefetch end
-//@     end
-//@ end
-
 //@ if has(tensor, "gathered") then
 //@     local row_bytes = tensor.box_bytes // tensor.tile[tensor.gathered]
 // Row `row` of the tile of ${t}, from these coordinates.
@@ -102,10 +93,6 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
     tma_multicast_${copy}(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}, blocks${policy});
 //@     end
-//@     for i = 0, ahead and tensor.boxes - 1 or -1 do
-//@         local column = i * width
-    tma_ahead_${copy}(&args.${t}_map${comes} + ${column}${policy});
-//@     end
 }
 //@ else
 // The tile of ${t} at these coordinates.
@@ -115,10 +102,6 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
     tma_load_${copy}(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}${policy});
-//@     end
-//@     for i = 0, ahead and tensor.boxes - 1 or -1 do
-//@         local column = i * width
-    tma_ahead_${copy}(&args.${t}_map${comes} + ${column}${policy});
 //@     end
 }
 //@ end

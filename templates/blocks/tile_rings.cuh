@@ -4,7 +4,7 @@
 //@ param meets bool
 //@ local plan, rings_of, loads, shares, stores, shared_ring = model, {}, {}, {}, {}, {}
 //@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
-//@ local policies, hinted, ahead = {}, {}, {}
+//@ local policies, hinted = {}, {}
 //@ local copied, limited = false, has(plan, "limited") and plan.limited or {}
 //@ local parts = nil -- the ring of a loop whose turns blocks share: they stand behind those that share tiles
 //@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
@@ -23,7 +23,6 @@
 //@             if has(t, "cache") and not has(hinted, t.cache) then
 //@                 policies[#policies + 1], hinted[t.cache] = t.cache, true
 //@             end
-//@             if has(t, "prefetch") then ahead[copy] = true end
 //@             if t.multicast > 1 then shares[copy], shared_ring[r.name] = true, true else loads[copy] = true end
 //@         else
 //@             stores[t.rank] = true
@@ -71,8 +70,7 @@
 //@ include "blocks/dependency.cuh"
 
 //@ end
-//@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores, policies = policies,
-//@     ahead = ahead
+//@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores, policies = policies
 
 //@ include "blocks/elect.cuh"
 

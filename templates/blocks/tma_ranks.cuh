@@ -1,11 +1,10 @@
 //@ -- Bulk tensor copies of tensors of any rank. loads, shares, stores: by rank, "2", whether there is one, and by
 //@ -- "hinted_2" whether one says what becomes of its bytes in the L2; shares are loads for several blocks. policies:
-//@ -- the words for that. ahead: of which of them the L2 is told before.
+//@ -- the words for that.
 //@ param loads table
 //@ param shares table
 //@ param stores table
 //@ param policies table
-//@ param ahead table
 //@ local first = true
 //@ for _, word in ipairs(policies) do
 //@     if not first then
@@ -43,24 +42,6 @@ __device__ __forceinline__ void tma_load_${also}${rank}d(u32 destination, const 
     asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes${hint} "
                  "[%0], [%1, {${from}}], [%2]${operand};" ::"r"(destination),
                  "l"(map), "r"(barrier), ${bindings}${value}
-                 : "memory");
-}
-//@         end
-//@         if has(ahead, also .. rank) then
-//@             if not first then
-
-//@             end
-//@             first = false
-//@             local from, comma, operand = "", "", hinted == 1 and ", %" .. rank + 1 or ""
-//@             for d = rank, 1, -1 do
-//@                 from, comma = from .. comma .. "%" .. 1 + rank - d, ", "
-//@             end
-//@             local value = hinted == 1 and ', "l"(policy)' or ""
-// The L2 takes in the box at these coordinates; what lies outside of the tensor it does not ask for.
-__device__ __forceinline__ void tma_ahead_${also}${rank}d(const tensor_map *map${types}${policy})
-{
-    asm volatile("cp.async.bulk.prefetch.tensor.${rank}d.L2.global${hint} [%0, {${from}}]${operand};" ::"l"(map),
-                 ${bindings}${value}
                  : "memory");
 }
 //@         end

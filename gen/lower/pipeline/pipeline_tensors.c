@@ -102,43 +102,6 @@ static int cached(struct pipeline *x, int tensor)
     return 0;
 }
 
-/* The coordinate is the loop's variable and what the turns have alike. */
-static bool moves_with(const struct expr_graph *g, int node, int loop)
-{
-    const struct expr_node *n = &g->node[node];
-    if (n->op == EXPR_ADD)
-        return moves_with(g, n->arg[0], loop) != moves_with(g, n->arg[1], loop);
-    return n->op == EXPR_LOOP && n->integer == loop;
-}
-
-/* How far ahead of its copies the L2 is told of the tensor's tiles, where the kernel says so: of turns that go up, and
- * move tiles along one dim by as much as the loop's variable. 0 or 3. */
-static int foretold(struct pipeline *x, int load)
-{
-    const struct program_op *o = &x->program->op[load];
-    struct plan_tensor *t = &x->plan->tensor[o->tensor];
-    const struct expr_graph *g = x->program->graph;
-    const int loop = x->d.work.op[load].parent;
-    for (int i = 0; i < x->l->kernel->prefetch_count; i++) {
-        const struct spec_prefetch *said = &x->l->kernel->prefetch[i];
-        int moves = 0;
-        int64_t step = 0;
-        if (said->tensor != o->tensor || loop < 0 || t->access != PLAN_ACCESS_TMA || t->gathered || t->prefetch ||
-            x->program->op[loop].list >= 0 || pipeline_is_limited(x, o->tensor))
-            continue;
-        for (int d = 0; d < t->rank; d++)
-            if (moves_with(g, o->at[d].start, loop))
-                moves++, t->prefetch_dim = d;
-        if (moves != 1 || !expr_is_int(g, x->program->op[loop].step, &step))
-            continue;
-        t->prefetch = said->turns * (int)step;
-        field_reads_add(&x->plan->reads, FIELD_PREFETCH, i);
-        return family_reason(x->plan, plan_text(x->plan, "prefetch.%s", t->name),
-                             plan_text(x->plan, "%d", t->prefetch), "the spec says so, in turns of its loop");
-    }
-    return 0;
-}
-
 /* An operand's tile in one stage, and how wgmma reads it. */
 static int operand(struct pipeline *x, int op, int which)
 {
@@ -165,7 +128,7 @@ static int operand(struct pipeline *x, int op, int which)
     if (status)
         return status;
     t->multicast = 1;
-    if (pipeline_share(x, k->load[which], !known) || cached(x, o->tensor) || foretold(x, k->load[which]))
+    if (pipeline_share(x, k->load[which], !known) || cached(x, o->tensor))
         return 3;
     for (int d = 0; d + 1 < t->rank; d++)
         if (t->box[d] > MOST_BOX && !copied)
