@@ -20,17 +20,19 @@
 //@ local statements, condition, at = ends.at, table.concat(inside, " && "), table.concat(place, " + ")
 //@ local last_statements, past, others = last.at, last[1], csv(list)
 //@ local further = along == rank and "i" or "i * args." .. t .. "_stride" .. along - 1
-// Below 0: they are outside.
+// Their address; below 0: they are outside.
 __device__ __forceinline__ i64 ${t}_begin(const arguments &args, ${others})
 {
     ${statements}
-    i64 begin = ${condition} ? ${at} : -1;
+    i64 begin = ${condition} ? (i64)(args.${t} + (${at})) : -1;
     asm volatile("" : "+l"(begin)); // known from now on, and not computed again in each turn
     return begin;
 }
 
-__device__ __forceinline__ float ${t}_along(const arguments &args, i64 begin, i64 i)
+__device__ __forceinline__ float ${t}_along(const arguments &args, i64 begin, int i)
 {
     ${last_statements}
-    return begin >= 0 && i >= 0 && i < ${past} ? from_${dtype}(args.${t}[begin + ${further}]) : 0.0f;
+    const auto *element = (decltype(args.${t}))begin + ${further};
+    __builtin_assume(__isGlobal(element));
+    return begin >= 0 && (u32)i < (u32)${past} ? from_${dtype}(*element) : 0.0f;
 }

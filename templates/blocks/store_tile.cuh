@@ -131,7 +131,8 @@ __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u
     }
 }
 //@     end
-//@     local types, places, ends = "", "", has(limited, name)
+//@     local types, places, ends, copy, policy = "", "", has(limited, name), rank .. "d", ""
+//@     if has(t, "cache") then copy, policy = "hinted_" .. copy, ", cache_" .. t.cache .. "()" end
 //@     for d = 0, rank - 1 do types, places = types .. ", int i" .. d, places .. ", i" .. d end
 //@     if ends then
 //@         local at_row = ""
@@ -147,7 +148,7 @@ __device__ __forceinline__ void ${name}_store(const arguments &args, u32 consume
         if (rows >= 64) {
 //@         for box = 0, t.boxes - 1 do
 //@             local at, more = box * t.box_bytes, box > 0 and " + " .. box * t.box[rank] or ""
-            tma_store_${rank}d(&args.${name}_map, ${r}_buffer(consumer, buffer) + ${at}${places}${more});
+            tma_store_${copy}(&args.${name}_map, ${r}_buffer(consumer, buffer) + ${at}${places}${more}${policy});
 //@         end
         } else {
             int row = 0;
@@ -155,14 +156,14 @@ __device__ __forceinline__ void ${name}_store(const arguments &args, u32 consume
             for (; row + 8 <= rows; row += 8) {
 //@         for box = 0, t.boxes - 1 do
 //@             local at, more = box * t.box_bytes, box > 0 and " + " .. box * t.box[rank] or ""
-                tma_store_${rank}d(&args.${name}_map_8, ${r}_buffer(consumer, buffer) + ${at} + row * ${span}${at_row}${more});
+                tma_store_${copy}(&args.${name}_map_8, ${r}_buffer(consumer, buffer) + ${at} + row * ${span}${at_row}${more}${policy});
 //@         end
             }
             #pragma unroll 1
             for (; row < rows; ++row) {
 //@         for box = 0, t.boxes - 1 do
 //@             local at, more = box * t.box_bytes, box > 0 and " + " .. box * t.box[rank] or ""
-                tma_store_${rank}d(&args.${name}_map_1, ${r}_buffer(consumer, buffer) + ${at} + row * ${span}${at_row}${more});
+                tma_store_${copy}(&args.${name}_map_1, ${r}_buffer(consumer, buffer) + ${at} + row * ${span}${at_row}${more}${policy});
 //@         end
             }
         }
@@ -179,7 +180,7 @@ __device__ __forceinline__ void ${name}_store(const arguments &args, u32 consume
 //@     for box = 0, t.boxes - 1 do
 //@         local at, along = box * t.box_bytes, box * t.box[rank]
 //@         local more = box > 0 and " + " .. along or ""
-        tma_store_${rank}d(&args.${name}_map, ${r}_buffer(consumer, buffer) + ${at}${places}${more});
+        tma_store_${copy}(&args.${name}_map, ${r}_buffer(consumer, buffer) + ${at}${places}${more}${policy});
 //@     end
         asm volatile("cp.async.bulk.commit_group;" ::: "memory");
     }

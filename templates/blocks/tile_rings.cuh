@@ -15,17 +15,17 @@
 //@ for _, r in ipairs(plan.ring) do
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
+//@         local copy = (has(t, "cache") and "hinted_" or "") .. t.rank
+//@         if has(t, "cache") and not has(hinted, t.cache) then
+//@             policies[#policies + 1], hinted[t.cache] = t.cache, true
+//@         end
 //@         if r.filler == "arrive" then
 //@             copied = true
 //@         elseif r.filler == "bulk" then
 //@             rings_of[name] = (has(rings_of, name) and rings_of[name] or 0) + 1
-//@             local copy = (has(t, "cache") and "hinted_" or "") .. t.rank
-//@             if has(t, "cache") and not has(hinted, t.cache) then
-//@                 policies[#policies + 1], hinted[t.cache] = t.cache, true
-//@             end
 //@             if t.multicast > 1 then shares[copy], shared_ring[r.name] = true, true else loads[copy] = true end
 //@         else
-//@             stores[t.rank] = true
+//@             stores[copy] = true
 //@         end
 //@     end
 //@ end

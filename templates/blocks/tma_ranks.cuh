@@ -62,19 +62,21 @@ __device__ __forceinline__ void tma_multicast_${also}${rank}d(u32 destination, c
                  : "memory");
 }
 //@         end
-//@     end
-//@     if has(stores, rank) then
-//@         if not first then
+//@         if has(stores, also .. rank) then
+//@             if not first then
 
-//@         end
-//@         first = false
+//@             end
+//@             first = false
+//@             local operand = hinted == 1 and ", %" .. rank + 2 or ""
+//@             local value = hinted == 1 and ', "l"(policy)' or ""
 // Starts the copy of a box out of shared memory; what lies outside of the tensor is not written.
-__device__ __forceinline__ void tma_store_${rank}d(const tensor_map *map, u32 source${types})
+__device__ __forceinline__ void tma_store_${also}${rank}d(const tensor_map *map, u32 source${types}${policy})
 {
-    asm volatile("cp.async.bulk.tensor.${rank}d.global.shared::cta.bulk_group [%0, {${to}}], [%1];" ::"l"(map),
-                 "r"(source), ${bindings}
+    asm volatile("cp.async.bulk.tensor.${rank}d.global.shared::cta.bulk_group${hint} [%0, {${to}}], [%1]${operand};" ::"l"(map),
+                 "r"(source), ${bindings}${value}
                  : "memory");
 }
+//@         end
 //@     end
 //@ end
 

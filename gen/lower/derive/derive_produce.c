@@ -38,6 +38,14 @@ static int emit(struct derive *d, const struct derive_ring *ring, struct plan_st
     return derive_emit(d, d->producer, step);
 }
 
+static bool is_first_operand(const struct derive *d, int load)
+{
+    for (int i = 0; i < d->work.program->op_count; i++)
+        if (d->work.program->op[i].kind == PROGRAM_DOT && d->dot[i].load[0] == load)
+            return true;
+    return false;
+}
+
 int derive_produce(struct derive *d, int number, int shift)
 {
     const struct derive_ring *ring = &d->ring[number];
@@ -46,8 +54,10 @@ int derive_produce(struct derive *d, int number, int shift)
     int status = emit(d, ring, (struct plan_step){.op = PLAN_WAIT_EMPTY, .phase = 1}, "wait_empty");
     if (!status && bulk)
         status = emit(d, ring, (struct plan_step){.op = PLAN_EXPECT, .count = r->tx_bytes}, "expect");
-    for (int i = 0; i < ring->load_count && !status; i++)
-        status = bring(d, ring, ring->load[i], shift);
+    for (int first = 1; first >= 0; first--) /* wgmma's rows first: where they are weights, they come from farthest */
+        for (int i = 0; i < ring->load_count && !status; i++)
+            if (is_first_operand(d, ring->load[i]) == (first == 1))
+                status = bring(d, ring, ring->load[i], shift);
     if (status || bulk)
         return status;
     status = emit(d, ring, (struct plan_step){.op = PLAN_FENCE_ASYNC}, "fence");

@@ -261,6 +261,8 @@ static int output(struct pipeline *x, int op)
     t->whole_rows = true;
     if (!status && t->tile_bytes > x->stored)
         x->stored = t->tile_bytes;
+    if (!status && cached(x, o->tensor))
+        return 3;
     if (!status && beyond >= 0 && family_add_value(x->plan, plan_text(x->plan, "limited.%s", t->name), 1))
         return 3;
     return status;
