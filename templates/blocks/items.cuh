@@ -63,7 +63,7 @@ struct item_order {
 //@ local unsigned = curve or grouped and has(model.role, "producer")
 //@ if unsigned then
 // a / b. Few rows or columns of items need none of the 40 instructions that divide.
-__device__ __forceinline__ u32 quotient(u32 a, u32 b)
+__device__ __forceinline__ u32 items_quotient(u32 a, u32 b)
 {
     if (a < b)
         return 0;
@@ -338,7 +338,7 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@ end
 //@ if unsigned then
 //@     local m, n = items[1], items[2]
-    const u32 band = quotient(number, ${schedule.group} * across_${n.axis});
+    const u32 band = items_quotient(number, ${schedule.group} * across_${n.axis});
     const u32 height = min(${schedule.group}u, across_${m.axis} - band * ${schedule.group});
     const u32 within = number - band * ${schedule.group} * across_${n.axis};
 //@     if curve then
@@ -348,13 +348,13 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
         hilbert(within % ${square}, across, along);
         along += within / ${square} * ${schedule.group};
     } else {
-        along = quotient(within, height);
+        along = items_quotient(within, height);
         across = within - along * height;
     }
     at_${m.axis} = (int)((band * ${schedule.group} + across) * ${m.tile});
     at_${n.axis} = (int)((band % 2 ? across_${n.axis} - 1 - along : along) * ${n.tile});
 //@     else
-    const u32 along = quotient(within, height), across = within - along * height;
+    const u32 along = items_quotient(within, height), across = within - along * height;
     at_${m.axis} = (int)((band * ${schedule.group} + across) * ${m.tile});
     at_${n.axis} = (int)(along * ${n.tile});
 //@     end

@@ -45,7 +45,12 @@ while IFS='|' read -r name expected edit; do
         ok $? "$name, $mode" "$work/out"
     done
 done <<'END'
-no_meeting|hazard BARRIER-INIT|s/^    cluster_meet();/    __syncthreads();/
+no_arrival|hazard |s/^    cluster_arrive();/    ;/
+no_meeting|hazard BARRIER-INIT|s/^        cluster_wait();/        ;/
+no_init_fence|hazard BARRIER-INIT|s/^        barrier_init_fence();/        ;/
+last_no_arrival|hazard |s/^        block_arrive();/        ;/
+last_alone|hazard BARRIER-INIT|s/^        block_wait();/        ;/
+last_all_arrive|hazard |s/^    if (threadIdx.x < 32)$/    if (threadIdx.x < 64)/
 no_wait_empty|hazard |s/^\( *\)parts_wait_empty(parts_fill);/\1;/
 no_expect|hazard |s/^\( *\)parts_expect(parts_fill);/\1;/
 no_send|hazard DEADLOCK|s/^\( *\)parts_send(parts_fill, .*/\1;/

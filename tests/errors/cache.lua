@@ -5,10 +5,12 @@ kernel "words" {
   A      = tensor { M, K, dtype = "bf16" },
   B      = tensor { N, K, dtype = "bf16" },
   D      = tensor { M, N, dtype = "bf16" },
+  bias   = tensor { N, axes = "n", dtype = "bf16" },
   cache  = {
     B = "evict_frist", X = "evict_last", A = 3,
-    D = "evict_first",
+    bias = "evict_first", D = "evict_first",
   },
+  epilogue = function(acc, t) return acc + t.bias end,
   arch   = { sm_90a = {} },
 }
 kernel "cp_async" {

@@ -46,6 +46,18 @@ end
 
 gemm("gemm_program", { run = { { M = 200, N = 264, K = 344 }, { M = 8, N = 8, K = 8 }, { M = 300, N = 520, K = 72 },
   { M = 9, N = 16, K = 0 }, { M = 70, N = 261, K = 72 } } })
+-- Parts of the sum that threads add up, each consumer's dot in its turn; the L2 gives up the results.
+gemm("gemm_program_turns", {
+  tile = { m = 128, n = 128, k = 64 }, pipeline = { turns = true }, cache = { D = "evict_first" }, arch = { sm_90a = {} },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    store(t.D, m, n, loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
+      local along = span(k, tile.k)
+      return sum + dot(load(t.A, m, along), load(t.B, n, along):t()) * 0.5
+    end))
+  end,
+  reference = by_hand("m k", "n k", function(t, i, j, sum) t.D[i][j] = 0.5 * sum end),
+})
 gemm("gemm_program_km", { a = "k m", cluster = { m = 1, n = 2 } })
 -- One row of a stride that fits no 16 bytes.
 gemm("gemm_program_kn", { b = "k n", tile = { m = 128, n = 128, k = 64 }, cluster = { m = 2, n = 2 },

@@ -166,6 +166,10 @@ int derive_uses_of(const struct derive *d, int leaf);
 /* The dot adds to a multiple of what it carried on, which nothing else takes, and began from zero. */
 bool derive_starts_from_zero(const struct derive *d, int op);
 
+/* The dot's result is taken in its own turn of a loop, so that consumers with turns pass the tensor cores on around it:
+ * one computes on what it got while the next one's dot runs. Without turns two that began in step would stay so. */
+bool derive_passes_on(const struct derive *d, int op);
+
 /* Zeros before the first item, where sums begin from zero without them: those of a loop without turns are never left
  * to what the hardware began with. */
 int derive_zeros_before_items(struct derive *d);

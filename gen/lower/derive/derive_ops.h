@@ -10,10 +10,6 @@ int derive_pack(struct derive *d, int op);
 /* A step of taking turns; `only`: plan_some(consumer) that alone makes it, or PLAN_NEXT; 0: all. None without turns. */
 int derive_pass_on(struct derive *d, enum plan_op op, int only, const char *why);
 
-/* The dot's result is taken in its own turn of a loop, so that consumers with turns pass the tensor cores on around it:
- * one computes on what it got while the next one's dot runs. Without turns two that began in step would stay so. */
-bool derive_passes_on(const struct derive *d, int op);
-
 /* Of a dot whose operands are there: the reads and the instruction, as one group. shift: as derive_take has it. */
 int derive_issue(struct derive *d, int op, enum plan_start start, int shift);
 

@@ -677,7 +677,8 @@ static int item(struct derive *d)
     int all = d->work.program->op_count, dots = in_turn(d) ? end_of_dots(d) : all, status = 0;
     if (in_turn(d))
         status =
-            derive_pass_on(d, PLAN_BARRIER, 0, "the stages before this item's are known to be full, and their dots issued");
+            derive_pass_on(d, PLAN_BARRIER, 0,
+                           "the stages before this item's are known to be full, and their dots issued");
     status = status ? status : body(d, 0, dots);
     if (!status && in_turn(d))
         status = derive_pass_on(d, PLAN_BARRIER_ARRIVE, 0,

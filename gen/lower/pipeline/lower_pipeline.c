@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lower/derive/derive_ops.h"
 #include "lower/pipeline/pipeline.h"
 
 enum {

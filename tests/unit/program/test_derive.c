@@ -104,6 +104,16 @@ static void test_gemm(void **state)
            "ab_release D[ d_wait d_barrier D_write d_fence d_barrier D_store ] ] d_wait_0 ");
 }
 
+/* A consumer that has its turn issues its dot, passes the turn on, and then takes what the dot gave. */
+static void test_turns(void **state)
+{
+    (void)state;
+    expect(&gemm, "gemm_program_turns", "consumer",
+           "turn_pass tiles[ evaluate:carried1 k[ ab_wait_full turn_wait mma_fence dot mma_commit turn_pass "
+           "mma_wait_0 ab_release evaluate:carried1 ] D[ d_wait d_barrier D_write d_fence d_barrier D_store ] ] "
+           "turn_wait d_wait_0 ");
+}
+
 /* The wait for S covers O of the turn before; V goes back there. */
 static void test_attention(void **state)
 {
@@ -696,6 +706,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_gemm),
         cmocka_unit_test(test_reads_ahead),
+        cmocka_unit_test(test_turns),
         cmocka_unit_test(test_attention),
         cmocka_unit_test(test_ahead),
         cmocka_unit_test(test_masks),
