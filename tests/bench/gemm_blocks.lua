@@ -37,6 +37,7 @@ c("blocks_128_n2", { tile = { m = 128, n = 128, k = 128 }, cluster = { m = 1, n 
 c("blocks_128_alone", { tile = { m = 128, n = 128, k = 128 }, cluster = { m = 1 } })
 c("blocks_128_16", { tile = { m = 128, n = 128, k = 128 }, schedule = { order = "grouped", group = 16 } })
 c("blocks_128_hilbert", { tile = { m = 128, n = 128, k = 128 }, schedule = { order = "hilbert" } })
+c("blocks_128_turns", { tile = { m = 128, n = 128, k = 128 }, pipeline = { turns = true } })
 c("blocks_192", { tile = { m = 192, n = 128, k = 128 } })
 c("blocks_64", { tile = { m = 128, n = 64, k = 128 } })
 

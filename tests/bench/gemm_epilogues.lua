@@ -29,4 +29,7 @@ for name, epilogue in pairs(value) do
   if name == "residual" or name:sub(-2) == "_R" then fields.R = R end
   kernel("with_" .. name) (fields)
 end
+kernel "late" { like = plain, pipeline = { store = "late" } }
+kernel "late_bias_tanh" { like = plain, pipeline = { store = "late" }, bias = bias, epilogue = value.bias_tanh }
+kernel "late_bias_approx" { like = plain, pipeline = { store = "late" }, bias = bias, epilogue = value.bias_approx }
 kernel "plain_whole" { like = plain, pipeline = { stages = 3, store = "whole" } }

@@ -1,6 +1,6 @@
 -- Results that go out in the next item's first turns, beside what hides the epilogue otherwise or not at all:
 -- `tilewright bench tests/bench/gemm_late.lua` times the kernels beside each other and beside cuBLASLt, in bursts and
--- sustained. chunks, whole and in_turn are the present ones (gemm_tuned.tuned.lua).
+-- sustained. chunks, whole and in_turn are the other ways.
 local M, N, K = dims "M N K"
 local base = kernel "chunks" {
   family = "gemm",

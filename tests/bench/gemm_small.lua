@@ -5,7 +5,7 @@ local function g(f)
   f.family = "gemm"
   f.A, f.B = tensor { M, K, dtype = "bf16" }, tensor { N, K, dtype = "bf16" }
   f.D = tensor { M, N, dtype = "bf16" }
-  f.arch = { sm_90a = {} }
+  f.arch, f.cluster = { sm_90a = {} }, f.cluster or { m = 1 }
   return f
 end
 local hints = { A = "evict_last", B = "evict_first" }
@@ -37,17 +37,11 @@ for _, m in ipairs { 8, 16, 64, 128 } do
     c("m32_split4", { tile = { m = 32, n = 64, k = 128 }, split = { k = 4 } })
   end
   if m == 128 then
-    -- A block takes in (128 + n) x k of both operands, from the L2 as fast as a multiprocessor can: 56 columns are one
-    -- wave of 128 blocks at N = 7168, 96 two at 24576. Rows of 256 bytes along k are read from memory in longer runs.
+    -- 56 columns are one wave of 128 blocks at N = 7168, 96 two at 24576.
     for _, n in ipairs { 56, 96, 192 } do
-      for _, depth in ipairs { 64, 128 } do
-        local name, tile = "rows_n" .. n .. "_k" .. depth, { m = 128, n = n, k = depth }
-        c(name, { tile = tile, pipeline = { swap = false } })
-        c(name .. "_l2_256", { tile = tile, pipeline = { swap = false }, l2_promotion = "256B" })
-      end
+      c("rows_n" .. n, { tile = { m = 128, n = n, k = 64 }, pipeline = { swap = false } })
+      c("rows_n" .. n .. "_hints", { tile = { m = 128, n = n, k = 64 }, pipeline = { swap = false }, cache = hints })
     end
-    c("rows_n56_once", { tile = { m = 128, n = 56, k = 128 }, pipeline = { swap = false },
-      schedule = { persistent = false } })
   end
   c("once", { schedule = { persistent = false } })
   c("plain_64x32", { tile = { m = 64, n = 32, k = 128 }, pipeline = { swap = false }, cluster = { m = 1 } })

@@ -310,6 +310,14 @@ struct item_order {
     int next; // what else there is to know is computed again for each item: registers are dear in between
 };
 
+// a / b. Few rows or columns of items need none of the 40 instructions that divide.
+__device__ __forceinline__ u32 items_quotient(u32 a, u32 b)
+{
+    if (a < b)
+        return 0;
+    return b == 1 ? a : a / b;
+}
+
 __device__ __forceinline__ item_order items_begin(const arguments &args)
 {
     item_order s = {(int)(blockIdx.x / 2)};
@@ -324,11 +332,12 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s,
     const u32 number = (u32)s.next;
     if (number >= across_m * across_n)
         return false;
-    const u32 band = number / (8 * across_n);
+    const u32 band = items_quotient(number, 8 * across_n);
     const u32 height = min(8u, across_m - band * 8);
     const u32 within = number - band * 8 * across_n;
-    at_m = (int)((band * 8 + within % height) * 128);
-    at_n = (int)(within / height * 256);
+    const u32 along = items_quotient(within, height), across = within - along * height;
+    at_m = (int)((band * 8 + across) * 128);
+    at_n = (int)(along * 256);
     s.next += (int)(gridDim.x / 2);
     u32 rank;
     asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
@@ -420,11 +429,11 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16(const __grid_cons
 {
     const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
     if (threadIdx.x == 32) { // the first warp finds the block's first item meanwhile
-        ab_init();
-        barrier_init_fence();
         tma_prefetch(&args.A_map);
         tma_prefetch(&args.B_map);
         tma_prefetch(&args.D_map);
+        ab_init();
+        barrier_init_fence();
     }
     item_order items = items_begin(args);
     int at_m = 0, at_n = 0;

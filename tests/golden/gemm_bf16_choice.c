@@ -11,34 +11,39 @@
  *       64     7168     2048                      sustained  4
  *      128     7168     2048                      sustained  5
  *      128    24576     1536                      sustained  6
- *      512      512      512                      sustained  3
- *     1024     1024     1024                      sustained  7
- *     2048     2048     2048                      sustained  8
- *     4096     2112     7168                      sustained  9
- *     4096     4096     4096                      sustained  0
+ *      512      512      512                      sustained  7
+ *     1024     1024     1024                      sustained  8
+ *     2048     2048     2048                      sustained  9
+ *     4096     2112     7168                      sustained  10
+ *     4096     4096     4096                      sustained  11
  *     4096     4096    14336                      sustained  0
- *     4096     6144     4096                      sustained  10
- *     4096     7168     2048                      sustained  11
- *     4096    14336     4096                      sustained  12
+ *     4096     6144     4096                      sustained  12
+ *     4096     7168     2048                      sustained  13
+ *     4096    14336     4096                      sustained  14
  *     4096    24576     1536                      sustained  13
- *     8192     8192     8192                      sustained  14
- *     8192     8192    28672                      sustained  14
- *     8192    28672     8192                      sustained  10
- *    16384     8192     8192                      sustained  10
- * set-up 1: cluster = { m = 1 }, split = { k = 2 }, tile = { k = 256, m = 16, n = 64 }
- * set-up 2: cluster = { m = 1 }, tile = { k = 256, m = 16, n = 64 }
- * set-up 3: cluster = { m = 1 }, tile = { k = 128, m = 64, n = 32 }
- * set-up 4: cluster = { m = 1 }, pipeline = { swap = true }, tile = { k = 128, m = 64, n = 64 }
- * set-up 5: cluster = { m = 1 }, pipeline = { swap = true }, tile = { m = 128, n = 64 }
- * set-up 6: cluster = { m = 1 }, tile = { n = 96 }
- * set-up 7: cluster = { m = 1 }, tile = { m = 64, n = 128 }
- * set-up 8: cluster = { m = 1 }, pipeline = { stages = 3, store = "whole" }
- * set-up 9: pipeline = { stages = 3 }, tile = { m = 192, n = 192 }
- * set-up 10: tile = { m = 256, n = 192 }
- * set-up 11: pipeline = { mode = "items" }, tile = { n = 176 }
- * set-up 12: cluster = { m = 1, n = 2 }, schedule = { group = 16 }, tile = { m = 256, n = 160 }
- * set-up 13: pipeline = { mode = "items" }, schedule = { group = 16 }, tile = { n = 192 }
- * set-up 14: pipeline = { stages = 3, store = "whole" }
+ *     8192     8192     8192                      sustained  15
+ *     8192     8192    28672                      sustained  15
+ *     8192    28672     8192                      sustained  12
+ *    16384     8192     8192                      sustained  12
+ * set-up 1: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 8, n = 64 }
+ * set-up 2: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 16, n = 64 }
+ * set-up 3: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, pipeline = { swap = true }, split = {
+ * k = 2 }, tile = { k = 128, m = 64, n = 64 }
+ * set-up 4: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, pipeline = { swap = true }, tile = {
+ * k = 128, m = 64, n = 64 }
+ * set-up 5: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, pipeline = { swap = true }, tile = {
+ * m = 128, n = 64 }
+ * set-up 6: cache = { A = "evict_last", B = "evict_first", D = "evict_first" }, cluster = { m = 1 }, tile = { m = 128,
+ * n = 96 }
+ * set-up 7: cluster = { m = 1 }, tile = { k = 128, m = 64, n = 32 }
+ * set-up 8: cluster = { m = 1 }, tile = { m = 64, n = 128 }
+ * set-up 9: cluster = { m = 1 }, pipeline = { stages = 3, store = "whole" }
+ * set-up 10: cluster = { m = 1 }, tile = { m = 192, n = 176 }
+ * set-up 11: cache = { D = "evict_first" }
+ * set-up 12: tile = { m = 256, n = 192 }
+ * set-up 13: cache = { D = "evict_first" }, pipeline = { store = "late" }, schedule = { group = 16 }
+ * set-up 14: cluster = { m = 1, n = 2 }, schedule = { group = 16 }, tile = { m = 256, n = 160 }
+ * set-up 15: pipeline = { stages = 3, store = "whole" }
  */
 
 /* Sizes are halved until all that were measured in a part have one set-up, half-way between two of them by ratio. A
@@ -48,22 +53,23 @@ static const struct {
     int32_t size, next[2];
 } splits[] = {
     /* NVIDIA H200 (sm_90a) begins at row 0 */
-    {5793, 0, {1, 14}}, /* 0: M below 5793: row 1, else row 14 */
-    {725, 0, {2, 7}}, /* 1: M below 725: row 2, else row 7 */
-    {5419, 1, {3, 5}}, /* 2: N below 5419: row 3, else row 5 */
-    {33, 0, {4, ~3}}, /* 3: M below 33: row 4, else set-up 3 */
-    {5, 0, {~1, ~2}}, /* 4: M below 5: set-up 1, else set-up 2 */
-    {13273, 1, {6, ~6}}, /* 5: N below 13273: row 6, else set-up 6 */
-    {91, 0, {~4, ~5}}, /* 6: M below 91: set-up 4, else set-up 5 */
-    {2897, 2, {8, 11}}, /* 7: K below 2897: row 8, else row 11 */
-    {3832, 1, {9, 10}}, /* 8: N below 3832: row 9, else row 10 */
-    {1449, 0, {~7, ~8}}, /* 9: M below 1449: set-up 7, else set-up 8 */
-    {13273, 1, {~11, ~13}}, /* 10: N below 13273: set-up 11, else set-up 13 */
-    {5017, 1, {12, 13}}, /* 11: N below 5017: row 12, else row 13 */
-    {2942, 1, {~9, ~0}}, /* 12: N below 2942: set-up 9, else set-up 0 */
-    {9386, 1, {~10, ~12}}, /* 13: N below 9386: set-up 10, else set-up 12 */
-    {15326, 1, {15, ~10}}, /* 14: N below 15326: row 15, else set-up 10 */
-    {11586, 0, {~14, ~10}}, /* 15: M below 11586: set-up 14, else set-up 10 */
+    {5793, 0, {1, 15}}, /* 0: M below 5793: row 1, else row 15 */
+    {6637, 1, {2, 11}}, /* 1: N below 6637: row 2, else row 11 */
+    {5, 0, {~1, 3}}, /* 2: M below 5: set-up 1, else row 3 */
+    {182, 0, {4, 5}}, /* 3: M below 182: row 4, else row 5 */
+    {33, 0, {~2, ~3}}, /* 4: M below 33: set-up 2, else set-up 3 */
+    {725, 0, {~7, 6}}, /* 5: M below 725: set-up 7, else row 6 */
+    {1449, 0, {~8, 7}}, /* 6: M below 1449: set-up 8, else row 7 */
+    {2897, 0, {~9, 8}}, /* 7: M below 2897: set-up 9, else row 8 */
+    {10138, 2, {9, ~0}}, /* 8: K below 10138: row 9, else set-up 0 */
+    {2942, 1, {~10, 10}}, /* 9: N below 2942: set-up 10, else row 10 */
+    {5017, 1, {~11, ~12}}, /* 10: N below 5017: set-up 11, else set-up 12 */
+    {725, 0, {12, 14}}, /* 11: M below 725: row 12, else row 14 */
+    {13273, 1, {13, ~6}}, /* 12: N below 13273: row 13, else set-up 6 */
+    {91, 0, {~4, ~5}}, /* 13: M below 91: set-up 4, else set-up 5 */
+    {2897, 2, {~13, ~14}}, /* 14: K below 2897: set-up 13, else set-up 14 */
+    {15326, 1, {16, ~12}}, /* 15: N below 15326: row 16, else set-up 12 */
+    {11586, 0, {~15, ~12}}, /* 16: M below 11586: set-up 15, else set-up 12 */
 };
 
 /* By GPU: where its choice begins. Another model takes the first of its architecture. */
@@ -107,86 +113,92 @@ static int setup_for(const struct gemm_bf16 *k, const struct gemm_bf16_args *arg
 }
 
 /* Whether load has left set-up 1 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cluster_m1_split_k2_tile_k256_m16_n64(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cache_A_evict_last_B_evict_first_cluster_m1_tile_k256_m8_n64(const struct gemm_bf16 *k)
 {
     return k->function[2] != NULL;
 }
 
 /* Whether load has left set-up 2 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cluster_m1_tile_k256_m16_n64(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cache_A_evict_last_B_evict_first_cluster_m1_tile_k256_m16_n64(const struct gemm_bf16 *k)
 {
     return k->function[3] != NULL;
 }
 
 /* Whether load has left set-up 3 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cluster_m1_tile_k128_m64_n32(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cache_A_evict_last_B_evict_first_cluster_m1_swap_true_split_k2_tile_k128_m64_n64(const struct gemm_bf16 *k)
 {
     return k->function[4] != NULL;
 }
 
 /* Whether load has left set-up 4 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cluster_m1_swap_true_tile_k128_m64_n64(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cache_A_evict_last_B_evict_first_cluster_m1_swap_true_tile_k128_m64_n64(const struct gemm_bf16 *k)
 {
     return k->function[5] != NULL;
 }
 
 /* Whether load has left set-up 5 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cluster_m1_swap_true_tile_m128_n64(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cache_A_evict_last_B_evict_first_cluster_m1_swap_true_tile_m128_n64(const struct gemm_bf16 *k)
 {
     return k->function[6] != NULL;
 }
 
 /* Whether load has left set-up 6 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cluster_m1_tile_n96(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cache_A_evict_last_B_evict_first_D_evict_first_cluster_m1_tile_m128_n96(const struct gemm_bf16 *k)
 {
     return k->function[7] != NULL;
 }
 
 /* Whether load has left set-up 7 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cluster_m1_tile_m64_n128(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cluster_m1_tile_k128_m64_n32(const struct gemm_bf16 *k)
 {
     return k->function[8] != NULL;
 }
 
 /* Whether load has left set-up 8 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cluster_m1_stages3_store_whole(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cluster_m1_tile_m64_n128(const struct gemm_bf16 *k)
 {
     return k->function[9] != NULL;
 }
 
 /* Whether load has left set-up 9 of sm_90a in. */
-INLINE int is_loaded_sm_90a_stages3_tile_m192_n192(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cluster_m1_stages3_store_whole(const struct gemm_bf16 *k)
 {
     return k->function[10] != NULL;
 }
 
 /* Whether load has left set-up 10 of sm_90a in. */
-INLINE int is_loaded_sm_90a_tile_m256_n192(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cluster_m1_tile_m192_n176(const struct gemm_bf16 *k)
 {
     return k->function[11] != NULL;
 }
 
 /* Whether load has left set-up 11 of sm_90a in. */
-INLINE int is_loaded_sm_90a_mode_items_tile_n176(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cache_D_evict_first(const struct gemm_bf16 *k)
 {
     return k->function[12] != NULL;
 }
 
 /* Whether load has left set-up 12 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cluster_m1_n2_group16_tile_m256_n160(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_tile_m256_n192(const struct gemm_bf16 *k)
 {
     return k->function[13] != NULL;
 }
 
 /* Whether load has left set-up 13 of sm_90a in. */
-INLINE int is_loaded_sm_90a_mode_items_group16_tile_n192(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cache_D_evict_first_store_late_group16(const struct gemm_bf16 *k)
 {
     return k->function[14] != NULL;
 }
 
 /* Whether load has left set-up 14 of sm_90a in. */
-INLINE int is_loaded_sm_90a_stages3_store_whole(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_cluster_m1_n2_group16_tile_m256_n160(const struct gemm_bf16 *k)
 {
     return k->function[15] != NULL;
+}
+
+/* Whether load has left set-up 15 of sm_90a in. */
+INLINE int is_loaded_sm_90a_stages3_store_whole(const struct gemm_bf16 *k)
+{
+    return k->function[16] != NULL;
 }
 

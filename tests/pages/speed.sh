@@ -1,5 +1,5 @@
 # Measured speed as Markdown, of the files of tests/bench/results.
-#   usage: sh tests/pages/speed.sh chart|gemm|attention|rows|emulator, from the top of the tree
+#   usage: sh tests/pages/speed.sh chart|gemm|types|attention|rows|emulator, from the top of the tree
 set -u
 results=tests/bench/results
 
@@ -16,7 +16,7 @@ value='function value(key) {
     return key
 }'
 
-# SIZES<tab>MODE<tab>best of cuBLASLt<tab>Tilewright, ms<tab>rounds: of gemm_bf16, sizes in the order of the file
+# SIZES<tab>MODE<tab>best of cuBLASLt<tab>Tilewright, ms: of gemm_bf16, sizes in the order of the file
 gemm() {
     objects h200 | awk "$value"'
         value("kernel") == "gemm_bf16" {
@@ -24,14 +24,14 @@ gemm() {
             if (!seen[size]++) order[++n] = size
             at = size "\t" value("mode")
             ms = value("latency_ms") + 0
-            if (value("backend") == "tilewright") { tilewright[at] = ms; rounds[at] = value("rounds") }
+            if (value("backend") == "tilewright") tilewright[at] = ms
             else if (!(at in best) || ms < best[at]) best[at] = ms
         }
         END {
             split("burst sustained", mode, " ")
             for (i = 1; i <= n; i++) for (m = 1; m <= 2; m++) {
                 at = order[i] "\t" mode[m]
-                if (at in best && at in tilewright) print at "\t" best[at] "\t" tilewright[at] "\t" rounds[at]
+                if (at in best && at in tilewright) print at "\t" best[at] "\t" tilewright[at]
             }
         }'
 }
@@ -41,7 +41,7 @@ ratios() {
     # The smallest and the largest, short and long ones, the least of all, and the mean of all.
     gemm | awk -F '\t' '
         BEGIN {
-            chosen = "16 x 4096 x 4096,128 x 7168 x 2048,1024 x 1024 x 1024,4096 x 4096 x 4096,"
+            chosen = "16 x 4096 x 4096,128 x 7168 x 2048,4096 x 4096 x 4096,"
             chosen = chosen "4096 x 7168 x 2048,16384 x 8192 x 8192,"
         }
         $2 == "burst" {
@@ -84,9 +84,8 @@ gemm)
         {
             split($1, size, " x ")
             ratio = $3 / $4
-            few = $5 < 5 ? " *" : "" # rounds
-            line[$1] = line[$1] sprintf(" %.1f | %.1f, %.0f | %.3f%s |", 1e3 * $3, 1e3 * $4,
-                2e-9 * size[1] * size[2] * size[3] / $4, ratio, few)
+            line[$1] = line[$1] sprintf(" %.1f | %.1f, %.0f | %.3f |", 1e3 * $3, 1e3 * $4,
+                2e-9 * size[1] * size[2] * size[3] / $4, ratio)
             if (!seen[$1]++) order[++n] = $1
             sum[$2] += log(ratio)
             count[$2]++
@@ -96,6 +95,30 @@ gemm)
             for (i = 1; i <= n; i++) print "| " order[i] " |" line[order[i]]
             printf "| geometric mean, least | | | %.3f, %.3f | | | %.3f, %.3f |\n", exp(sum["burst"] / count["burst"]),
                 least["burst"], exp(sum["sustained"] / count["sustained"]), least["sustained"]
+        }'
+    ;;
+types)
+    echo '| kernel | sizes | burst: cuBLASLt, us | Tilewright, us | ratio | sustained: ratio |'
+    echo '| --- | --- | --- | --- | --- | --- |'
+    objects h200 | awk "$value"'
+        value("kernel") ~ /^gemm_(fp8|grouped)/ {
+            group = value("E") == "" ? "" : value("E") " groups, "
+            at = value("kernel") "\t" group value("M") " x " value("N") " x " value("K")
+            if (!seen[at]++) order[++n] = at
+            ms = value("latency_ms") + 0
+            key = at SUBSEP value("mode")
+            if (value("backend") == "tilewright") ours[key] = ms
+            else if (!(key in best) || ms < best[key]) best[key] = ms
+        }
+        END {
+            for (i = 1; i <= n; i++) {
+                split(order[i], name, "\t")
+                burst = order[i] SUBSEP "burst"
+                under = order[i] SUBSEP "sustained"
+                printf "| `%s` | %s | %.1f | %.1f | %.3f | %s |\n", name[1], name[2], 1e3 * best[burst],
+                    1e3 * ours[burst], best[burst] / ours[burst],
+                    under in ours ? sprintf("%.3f", best[under] / ours[under]) : ""
+            }
         }'
     ;;
 attention)
@@ -139,7 +162,7 @@ chart)
     printf '%-26s%-10s0%39s\n' '' 'beside' 'as fast'
     ratios | awk -F '\t' '{
         bar = ""
-        last = $3 < 1.2 ? int(40 * $3 + 0.5) : 48
+        last = $3 < 1.175 ? int(40 * $3 + 0.5) : 47
         for (i = 1; i <= 40 || i <= last; i++) bar = bar (i == 40 ? "|" : i <= last ? "=" : " ")
         printf "%-26s%-10s%-48s%.2f%s\n", $1, $2, bar, $3, $4 == "" ? "" : ", " $4
     }'
