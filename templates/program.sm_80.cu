@@ -64,7 +64,8 @@ ${banner}
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
 //@ include "blocks/tile_copy.cuh" tensor = t, ring = r, offset = plan.shared[r.name .. "." .. name].offset,
-//@     threads = launch.block, extent = plan.extent[name], begins = begins(t)
+//@     threads = launch.block, extent = plan.extent[name], begins = begins(t),
+//@     limited = has(plan, "limited") and has(plan.limited, name)
 
 //@     end
 //@ end

@@ -45,11 +45,21 @@ struct arch_mma {
     bool mn_major; /* operands in shared memory may be MN-major */
 };
 
+/* What mma.sync multiplies since sm_80. */
+#define ARCH_MMA_SYNC                                                                                                  \
+    {"mma.sync", TW_BF16, TW_FP32, 16, 8, 8, 8, 16, true}, {"mma.sync", TW_FP16, TW_FP32, 16, 8, 8, 8, 16, true},      \
+        {"mma.sync", TW_FP16, TW_FP16, 16, 8, 8, 8, 16, true}, {"mma.sync", TW_TF32, TW_FP32, 16, 8, 8, 8, 8, false},  \
+        {"mma.sync", TW_INT8, TW_INT32, 16, 8, 8, 8, 32, false},                                                       \
+    {                                                                                                                  \
+        "mma.sync", TW_UINT8, TW_INT32, 16, 8, 8, 8, 32, false                                                         \
+    }
+
 struct arch {
     const char *name; /* "sm_90a" */
     int major, minor; /* compute capability */
     bool tma, wgmma, clusters, setmaxnreg, cp_async, ldmatrix, stmatrix, pdl;
     bool fp8;             /* conversions to and from fp8 */
+    bool on_request;      /* a kernel that names no architectures is not for it: an older one's serves its devices */
     int shared_limit;     /* bytes of dynamic shared memory that a block can opt in to */
     int shared_per_sm;    /* bytes of shared memory of a multiprocessor */
     int shared_reserved;  /* bytes of it that the system takes for each resident block */
@@ -69,7 +79,7 @@ struct arch {
 
 /* Every architecture, oldest first; ends with NULL. */
 extern const struct arch *const arch_all[];
-extern const struct arch arch_sm_80, arch_sm_90a;
+extern const struct arch arch_sm_80, arch_sm_86, arch_sm_89, arch_sm_90a;
 
 /* The architecture of that name, or NULL. */
 const struct arch *arch_find(const char *name);

@@ -2,12 +2,7 @@
 #include "arch/arch.h"
 
 static const struct arch_mma mma[] = {
-    {"mma.sync", TW_BF16, TW_FP32, 16, 8, 8, 8, 16, true},
-    {"mma.sync", TW_FP16, TW_FP32, 16, 8, 8, 8, 16, true},
-    {"mma.sync", TW_FP16, TW_FP16, 16, 8, 8, 8, 16, true},
-    {"mma.sync", TW_TF32, TW_FP32, 16, 8, 8, 8, 8, false},
-    {"mma.sync", TW_INT8, TW_INT32, 16, 8, 8, 8, 32, false},
-    {"mma.sync", TW_UINT8, TW_INT32, 16, 8, 8, 8, 32, false},
+    ARCH_MMA_SYNC,
     {.kind = 0},
 };
 

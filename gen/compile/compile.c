@@ -85,7 +85,7 @@ int compile_architectures(const struct spec_kernel *kernel, const struct arch *o
 {
     int count = 0;
     for (int i = 0; arch_all[i] && count < COMPILE_ARCHITECTURES; i++) {
-        bool listed = kernel->arch_count == 0 && kernel_fits(kernel, arch_all[i]);
+        bool listed = kernel->arch_count == 0 && !arch_all[i]->on_request && kernel_fits(kernel, arch_all[i]);
         for (int a = 0; a < kernel->arch_count; a++)
             listed = listed || strcmp(kernel->arch[a].name, arch_all[i]->name) == 0;
         if (listed)

@@ -102,9 +102,22 @@ static void add_word(struct text *to, const char *word)
     }
 }
 
-/* A group of the schema, whose fields say by themselves what they are. */
+/* A value behind its field's name: a switch that is on says no more, what the L2 does with a tensor (evict_first,
+ * evict_last) in short. */
+static void add_named(struct text *to, const char *word, bool on)
+{
+    static const char prefix[] = "evict_";
+    if (on)
+        return;
+    add_word(to, "_");
+    add_word(to, strncmp(word, prefix, sizeof prefix - 1) == 0 ? word + sizeof prefix - 1 : word);
+}
+
+/* A group of the schema, or `cache`, whose fields say by themselves what they are. */
 static bool is_plain_group(const char *key)
 {
+    if (strcmp(key, "cache") == 0)
+        return true;
     const size_t n = strlen(key);
     for (int f = 0; f < SPEC_FIELD_COUNT; f++)
         if (strncmp(spec_rows[f].path, key, n) == 0 && spec_rows[f].path[n] == '.')
@@ -144,8 +157,7 @@ static bool print_use(const struct call *c, const char *path, int depth, struct 
         } else if (lua_isboolean(L, -1) || (word && !strpbrk(word, "\"\\\n"))) {
             word = word ? word : lua_toboolean(L, -1) ? "true" : "false";
             add(use, lua_isboolean(L, -1) ? "%s" : "\"%s\"", word);
-            add_word(name, "_");
-            add_word(name, word);
+            add_named(name, word, lua_isboolean(L, -1) && lua_toboolean(L, -1));
         } else if (lua_istable(L, -1) && depth < 6) {
             add(use, "{ ");
             fine = print_use(c, inner, depth + 1, use, name);

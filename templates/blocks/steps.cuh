@@ -1058,6 +1058,11 @@ ${call}(${ring}_fill);
 //@         local at = coordinates(i)
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
 //@         filled_of[ring] = filled % #model.ring[ring].tensor
+//@         local brought = model.tensor[step.tensor]
+//@         if has(model, "limited") and has(model.limited, step.tensor) then
+//@             list = table.concat(at, ", ", 1, brought.rank)
+//@             list = list .. ", (int)" .. (has(step, "end") and at[brought.rank + 1] or "0x7fffffff")
+//@         end
 //@         local before, next_step = i > 1 and role.step[i - 1], i < #role.step and role.step[i + 1]
 //@         local function together(other)
 //@             return other and other.op == "fill" and other.ring == ring

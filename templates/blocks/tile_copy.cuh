@@ -1,13 +1,14 @@
 //@ -- RING_NAME_load: a tensor's tile into a stage of its ring, by all threads of the block, 16 bytes at a time. What
 //@ -- lies outside of the tensor arrives as zeros. A tensor of access cp_async has rows that begin at multiples of 16
 //@ -- bytes and is copied behind the threads' back; of others, any alignment and any row, elements are read one by one.
-//@ -- begins: by dim, whether tiles never begin below 0 in it.
+//@ -- begins: by dim, whether tiles never begin below 0 in it. limited: rows from some one on arrive as zeros.
 //@ param tensor table
 //@ param ring table
 //@ param offset int
 //@ param threads int
 //@ param extent table
 //@ param begins table
+//@ param limited bool
 //@ local t, rank = tensor, tensor.rank
 //@ local name, size, columns = t.name, bytes(t.dtype), t.tile[t.rank]
 //@ local height, spans, types, nodes = 1, {}, "", {}
@@ -29,6 +30,7 @@
 //@ local statements, column_end, last = found.at, found[#nodes], rank - 1
 //@ -- Rows of the tile that are inside: of a single span a number of them, from the first on.
 //@ local span = #spans == 1 and spans[1] or 0
+//@ if limited then types = types .. ", int there" end
 //@ local simple = span > 0 and begins[span] and begins[rank]
 //@ local source, inside, parts = {}, {}, {}
 //@ local rest = "row"
@@ -47,6 +49,7 @@
 //@         inside[#inside + 1] = "(u64)(i" .. d - 1 .. " + (i64)(" .. own .. ")) < (u64)" .. ends[d]
 //@     end
 //@ end
+//@ if limited then inside[#inside + 1] = "(int)row < there" end
 //@ -- Elements of other than two bytes by their bits.
 //@ local unsigned = size == 4 and "u32" or "unsigned char"
 //@ local function is_inside(element)
@@ -63,7 +66,8 @@ __device__ __forceinline__ void ${ring.name}_${name}_load(const arguments &args,
     const u32 tile = shared_address(${offset} + stage * ${t.tile_bytes});
 //@ if simple then
 //@     local row_end, first = ends[span], span - 1
-    const u32 rows = (u32)max((int)min((i64)${row_end} - i${first}, (i64)${height}), 0);
+//@     local most = limited and "(i64)min(there, " .. height .. ")" or "(i64)" .. height
+    const u32 rows = (u32)max((int)min((i64)${row_end} - i${first}, ${most}), 0);
     const u32 columns = (u32)max((int)min((i64)${column_end} - i${last}, (i64)${columns}), 0);
 //@ end
 //@ -- Of a dim of one element any stride is taken at launch: what lies behind its one row must not be misaligned.

@@ -21,6 +21,8 @@ for spec in specs/attention_*.lua; do
     "$program" run "$spec" --device emu --complete all --hazards strict >"$work/out" 2>&1 &&
         ! grep -q '\[RUN-COVERAGE\]\|^hazard' "$work/out"
     ok $? "$spec, in every completion" "$work/out"
+    "$program" run "$spec" --device emu --arch sm_80 --complete random --hazards fatal >"$work/out" 2>&1
+    ok $? "$spec on sm_80" "$work/out"
 done
 
 # Scores of some ten thousand, of which one key takes nearly all; keys, values and whole rows that are infinite. The

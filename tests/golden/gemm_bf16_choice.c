@@ -113,37 +113,37 @@ static int setup_for(const struct gemm_bf16 *k, const struct gemm_bf16_args *arg
 }
 
 /* Whether load has left set-up 1 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cache_A_evict_last_B_evict_first_cluster_m1_tile_k256_m8_n64(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_A_last_B_first_cluster_m1_tile_k256_m8_n64(const struct gemm_bf16 *k)
 {
     return k->function[2] != NULL;
 }
 
 /* Whether load has left set-up 2 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cache_A_evict_last_B_evict_first_cluster_m1_tile_k256_m16_n64(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_A_last_B_first_cluster_m1_tile_k256_m16_n64(const struct gemm_bf16 *k)
 {
     return k->function[3] != NULL;
 }
 
 /* Whether load has left set-up 3 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cache_A_evict_last_B_evict_first_cluster_m1_swap_true_split_k2_tile_k128_m64_n64(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_A_last_B_first_cluster_m1_swap_split_k2_tile_k128_m64_n64(const struct gemm_bf16 *k)
 {
     return k->function[4] != NULL;
 }
 
 /* Whether load has left set-up 4 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cache_A_evict_last_B_evict_first_cluster_m1_swap_true_tile_k128_m64_n64(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_A_last_B_first_cluster_m1_swap_tile_k128_m64_n64(const struct gemm_bf16 *k)
 {
     return k->function[5] != NULL;
 }
 
 /* Whether load has left set-up 5 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cache_A_evict_last_B_evict_first_cluster_m1_swap_true_tile_m128_n64(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_A_last_B_first_cluster_m1_swap_tile_m128_n64(const struct gemm_bf16 *k)
 {
     return k->function[6] != NULL;
 }
 
 /* Whether load has left set-up 6 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cache_A_evict_last_B_evict_first_D_evict_first_cluster_m1_tile_m128_n96(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_A_last_B_first_D_first_cluster_m1_tile_m128_n96(const struct gemm_bf16 *k)
 {
     return k->function[7] != NULL;
 }
@@ -173,7 +173,7 @@ INLINE int is_loaded_sm_90a_cluster_m1_tile_m192_n176(const struct gemm_bf16 *k)
 }
 
 /* Whether load has left set-up 11 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cache_D_evict_first(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_D_first(const struct gemm_bf16 *k)
 {
     return k->function[12] != NULL;
 }
@@ -185,7 +185,7 @@ INLINE int is_loaded_sm_90a_tile_m256_n192(const struct gemm_bf16 *k)
 }
 
 /* Whether load has left set-up 13 of sm_90a in. */
-INLINE int is_loaded_sm_90a_cache_D_evict_first_store_late_group16(const struct gemm_bf16 *k)
+INLINE int is_loaded_sm_90a_D_first_store_late_group16(const struct gemm_bf16 *k)
 {
     return k->function[14] != NULL;
 }

@@ -58,7 +58,13 @@ part == "family" && /^  / {
 /^fields \(/ { part = "fields"; table("Further fields", "field", "what it says", "kernels, range; default"); next }
 part == "fields" && /^  [a-z]/ { said = words(substr($0, 3)); next }
 part == "fields" && /^    / { sub(/^ +/, ""); printf "| `%s` | %s | %s |\n", name, plain(said), plain($0); next }
-/^architectures:/ { sub(/^[a-z]*: /, ""); gsub(/ /, "` and `"); printf "\nArchitectures are `%s`.\n", $0; next }
+/^architectures:/ {
+    sub(/^[a-z]*: /, "")
+    gsub(/ /, "`, `")
+    printf "\nArchitectures are `%s`.\nA kernel that names none is for `sm_80`, which other GPUs of its major version run too ", $0
+    print "where it fits,\nand for `sm_90a`."
+    next
+}
 /^dots of / { sub(/^dots/, "Dots"); sub(/:/, " multiply"); printf "%s.\n", $0; next }
 /^in a fused function:/ {
     sub(/^[^:]*: */, "")

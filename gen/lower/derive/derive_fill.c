@@ -75,6 +75,7 @@ static int fill(struct derive *d, int number, int loop, int ahead, int shift)
                                  .call = plan_text(p, "%s_%s_load", ring->name, t->name)};
         for (int k = 0; k < t->rank && !status; k++)
             step.at[k] = derive_built(d, op, d->work.op[op].at[k], shift, &status);
+        status = status ? status : derive_fill_end(d, op, shift, &step);
         status = status ? status : derive_emit(d, d->consumer, step);
     }
     return status || !d->copies

@@ -693,7 +693,7 @@ int derive_steps(struct derive *d)
     int status = derive_zeros_before_items(d);
     status = status ? status
                     : derive_pass_on(d, PLAN_BARRIER_ARRIVE, plan_some(d->consumers - 1),
-                              in_turn(d) ? "the first may begin" : NULL);
+                                     in_turn(d) ? "the first may begin" : NULL);
     status = status ? status : derive_next_item(d, true);
     status = status ? status : items_begin(d);
     status = status ? status : derive_take_item(d);

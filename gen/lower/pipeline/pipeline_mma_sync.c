@@ -440,7 +440,10 @@ static int operand(struct pipeline *x, int op, int which)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
                               "rows by number are no operands of dots on %s; write arch = { sm_90a = {} }",
                               x->l->arch->name);
-    int status = pipeline_check_limits(x, k->load[which], (which == 0) != k->transposed[which], false);
+    int spans = 0; /* of rows: where there is one, a limit is a number of them */
+    for (int d = 0; d < t->rank; d++)
+        spans += o->at[d].length > 1 && !o->at[d].column;
+    int status = pipeline_check_limits(x, k->load[which], (which == 0) != k->transposed[which], spans == 1);
     status = status ? status : pipeline_check_spans(x, o, rows, columns, false);
     status = status ? status : pipeline_layout(x, o, rows, columns, 0);
     if (status)
