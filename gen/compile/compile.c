@@ -28,15 +28,18 @@ double compile_clock(void)
 
 void compile_tables_fill(struct compile_tables *tables)
 {
-    int architectures = 0, modules = 0;
+    int architectures = 0, unnamed = 0, modules = 0;
     memset(tables, 0, sizeof *tables);
     while (architectures < COMPILE_ARCHITECTURES && arch_all[architectures]) {
         tables->arch[architectures] = arch_all[architectures]->name;
         tables->arch_dots[architectures] =
             arch_multiplied(arch_all[architectures], ", ", tables->dots[architectures], sizeof *tables->dots);
+        if (!arch_all[architectures]->on_request)
+            tables->arch_unnamed[unnamed++] = arch_all[architectures]->name;
         architectures++;
     }
     tables->options.arch = tables->arch;
+    tables->options.arch_unnamed = tables->arch_unnamed;
     tables->options.arch_dots = tables->arch_dots;
     tables->options.library = emit_find_template;
     tables->options.library_family = tables->library;

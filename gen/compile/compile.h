@@ -18,6 +18,7 @@ enum { COMPILE_FAMILIES = 16, COMPILE_ARCHITECTURES = 16 };
 /* What the spec's reader wants to know of families and architectures. */
 struct compile_tables {
     const char *arch[COMPILE_ARCHITECTURES + 1];
+    const char *arch_unnamed[COMPILE_ARCHITECTURES + 1];
     char dots[COMPILE_ARCHITECTURES][80]; /* what their dots multiply */
     const char *arch_dots[COMPILE_ARCHITECTURES + 1];
     const char *library[COMPILE_FAMILIES + 1]; /* families that ship as modules */

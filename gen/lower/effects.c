@@ -17,7 +17,7 @@ static bool has(const struct arch *arch, const char *needs)
 static bool any_has(const struct spec_kernel *kernel, const char *needs)
 {
     for (int i = 0; arch_all[i]; i++) {
-        bool named = kernel->arch_count == 0;
+        bool named = kernel->arch_count == 0 && !arch_all[i]->on_request;
         for (int a = 0; a < kernel->arch_count; a++)
             named |= strcmp(kernel->arch[a].name, arch_all[i]->name) == 0;
         if (named && has(arch_all[i], needs))

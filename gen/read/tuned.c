@@ -432,7 +432,10 @@ static bool read_place(struct call *c)
     c->gpu = text[0];
     const char *has[64] = {0};
     int count = 0;
-    for (const char *const *arch = r->options->arch; arch && *arch && count < 63; arch++) {
+    const char *const *all = r->options->arch;
+    if (k->arch_count == 0 && r->options->arch_unnamed)
+        all = r->options->arch_unnamed;
+    for (const char *const *arch = all; arch && *arch && count < 63; arch++) {
         bool listed = k->arch_count == 0;
         for (int i = 0; i < k->arch_count; i++)
             listed = listed || strcmp(k->arch[i].name, *arch) == 0;

@@ -227,6 +227,7 @@ struct spec_family {
 
 struct spec_options {
     const char *const *arch; /* names of the known architectures, NULL-terminated */
+    const char *const *arch_unnamed; /* those of a kernel that names none; NULL: all */
     const char *const *arch_dots; /* of each what its dots multiply, "bf16, fp16"; NULL: the reference does not say */
     /* Text of a file that ships with the program, such as "lib/gemm.lua"; NULL: there are none. */
     bool (*library)(const char *name, const char **text, size_t *length);

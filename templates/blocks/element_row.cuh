@@ -29,10 +29,10 @@ __device__ __forceinline__ i64 ${t}_begin(const arguments &args, ${others})
     return begin;
 }
 
-__device__ __forceinline__ float ${t}_along(const arguments &args, i64 begin, int i)
+__device__ __forceinline__ float ${t}_along(const arguments &args, i64 begin, i64 i)
 {
     ${last_statements}
     const auto *element = (decltype(args.${t}))begin + ${further};
     __builtin_assume(__isGlobal(element));
-    return begin >= 0 && (u32)i < (u32)${past} ? from_${dtype}(*element) : 0.0f;
+    return begin >= 0 && i >= 0 && i < ${past} ? from_${dtype}(*element) : 0.0f;
 }

@@ -1061,7 +1061,8 @@ ${call}(${ring}_fill);
 //@         local brought = model.tensor[step.tensor]
 //@         if has(model, "limited") and has(model.limited, step.tensor) then
 //@             list = table.concat(at, ", ", 1, brought.rank)
-//@             list = list .. ", (int)" .. (has(step, "end") and at[brought.rank + 1] or "0x7fffffff")
+//@             local rows = has(step, "end") and at[brought.rank + 1] or "0x7fffffff"
+//@             list = list .. ", (int)max((i64)0, min((i64)(" .. rows .. "), (i64)0x7fffffff))"
 //@         end
 //@         local before, next_step = i > 1 and role.step[i - 1], i < #role.step and role.step[i + 1]
 //@         local function together(other)
@@ -1108,7 +1109,7 @@ ${statements}
 //@         if has(model, "limited") and has(model.limited, step.tensor) then
 //@             list = table.concat(at, ", ", 1, filled_tensor.rank)
 //@             local rows = has(step, "end") and at[filled_tensor.rank + 1] or filled_tensor.box_bytes // 128
-//@             list = list .. ", (int)" .. rows
+//@             list = list .. ", (int)max((i64)0, min((i64)(" .. rows .. "), (i64)0x7fffffff))"
 //@         end
 //@         if has(filled_tensor, "gathered") then
 //@             -- Each warp a quarter of the rows: its lanes find their numbers, then one brings row after row.
