@@ -1,10 +1,11 @@
--- The quickest set-ups of this spec's kernels, by GPU and sizes: made by `tilewright tune`, which keeps the rows
--- that it does not measure again. us: of a launch; ratio: the best peer's time by it.
+-- The quickest set-ups of this spec's kernels, by GPU and sizes: of candidates that `tilewright bench` timed beside each
+-- other (tests/bench/notes.md). `tilewright tune` keeps the rows that it does not measure again. us: of a launch; ratio:
+-- the best peer's time by it, as tests/bench/results/h200.json has them.
 tuned "gemm_fp8" { gpu = "NVIDIA H200", arch = "sm_90a",
-  { M = 64, N = 7168, K = 2048, mode = "sustained", use = { cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, pipeline = { swap = true }, tile = { k = 256, m = 64, n = 64 } } },
-  { M = 4096, N = 2112, K = 7168, mode = "sustained", use = { cluster = { m = 1 }, tile = { m = 192, n = 176 } } },
-  { M = 4096, N = 4096, K = 4096, mode = "sustained", use = { pipeline = { store = "late" }, schedule = { group = 16, order = "grouped" } } },
-  { M = 4096, N = 7168, K = 2048, mode = "sustained", use = { pipeline = { store = "late" }, schedule = { group = 16, order = "grouped" } } },
-  { M = 4096, N = 24576, K = 1536, mode = "sustained", use = { pipeline = { store = "late" }, schedule = { group = 16, order = "grouped" } } },
-  { M = 8192, N = 8192, K = 8192, mode = "sustained", use = {} },
+  { M = 64, N = 7168, K = 2048, mode = "sustained", use = { cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, pipeline = { swap = true }, tile = { k = 256, m = 64, n = 64 } }, us = 6.2, ratio = 1.120 },
+  { M = 4096, N = 2112, K = 7168, mode = "sustained", use = { cluster = { m = 1 }, tile = { m = 192, n = 176 } }, us = 105.2, ratio = 0.908 },
+  { M = 4096, N = 4096, K = 4096, mode = "sustained", use = { pipeline = { store = "late" }, schedule = { group = 16, order = "grouped" } }, us = 105.8, ratio = 1.015 },
+  { M = 4096, N = 7168, K = 2048, mode = "sustained", use = { pipeline = { store = "late" }, schedule = { group = 16, order = "grouped" } }, us = 95.1, ratio = 0.976 },
+  { M = 4096, N = 24576, K = 1536, mode = "sustained", use = { pipeline = { store = "late" }, schedule = { group = 16, order = "grouped" } }, us = 248.2, ratio = 0.945 },
+  { M = 8192, N = 8192, K = 8192, mode = "sustained", use = {}, us = 825.0, ratio = 1.057 },
 }

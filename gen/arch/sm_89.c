@@ -1,4 +1,4 @@
-/* sm_89: Ada (L4, L40, RTX 40). As sm_86, and fp8. */
+/* sm_89: Ada (L4, L40S, RTX 40). As sm_86, and fp8. */
 #include "arch/arch.h"
 
 static const struct arch_mma mma[] = {

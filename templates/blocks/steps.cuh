@@ -29,6 +29,13 @@
 //@     return has(loop, "first") or fragment_uniform("f", loop.from).at ~= ""
 //@ end
 //@ local function opt(step, field, fallback) return has(step, field) and step[field] or fallback end
+//@ local function is_limited(step) return has(model, "limited") and has(model.limited, step.tensor) end
+//@ -- Where a tile is filled from, and how many of its rows are there: data may say any number of 64 bits.
+//@ local function with_rows(step, at)
+//@     local t = model.tensor[step.tensor]
+//@     local rows = has(step, "end") and at[t.rank + 1] or "0x7fffffff"
+//@     return table.concat(at, ", ", 1, t.rank) .. ", (int)max((i64)0, min((i64)(" .. rows .. "), (i64)0x7fffffff))"
+//@ end
 //@ local function ended(first)
 //@     local depth, steps = 0, role.step
 //@     for i = first, #steps do
@@ -1058,12 +1065,7 @@ ${call}(${ring}_fill);
 //@         local at = coordinates(i)
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
 //@         filled_of[ring] = filled % #model.ring[ring].tensor
-//@         local brought = model.tensor[step.tensor]
-//@         if has(model, "limited") and has(model.limited, step.tensor) then
-//@             list = table.concat(at, ", ", 1, brought.rank)
-//@             local rows = has(step, "end") and at[brought.rank + 1] or "0x7fffffff"
-//@             list = list .. ", (int)max((i64)0, min((i64)(" .. rows .. "), (i64)0x7fffffff))"
-//@         end
+//@         if is_limited(step) then list = with_rows(step, at) end
 //@         local before, next_step = i > 1 and role.step[i - 1], i < #role.step and role.step[i + 1]
 //@         local function together(other)
 //@             return other and other.op == "fill" and other.ring == ring
@@ -1106,11 +1108,7 @@ ${ring}_advance(${ring}_fill);
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
 ${statements}
 //@         local filled_tensor = model.tensor[step.tensor]
-//@         if has(model, "limited") and has(model.limited, step.tensor) then
-//@             list = table.concat(at, ", ", 1, filled_tensor.rank)
-//@             local rows = has(step, "end") and at[filled_tensor.rank + 1] or filled_tensor.box_bytes // 128
-//@             list = list .. ", (int)max((i64)0, min((i64)(" .. rows .. "), (i64)0x7fffffff))"
-//@         end
+//@         if is_limited(step) then list = with_rows(step, at) end
 //@         if has(filled_tensor, "gathered") then
 //@             -- Each warp a quarter of the rows: its lanes find their numbers, then one brings row after row.
 //@             local each, places, by = at.rows, {}, filled_tensor.gathered

@@ -99,6 +99,21 @@ done
 sed 's|step / 2 & 1|step \& 1|' "$work/orders_curve.cu" >"$work/turned.cu"
 ! visits turned.cu 1 4 && ! visits turned.cu 3 0 && grep -q ' 0 hazards' "$work/out"
 ok $? "a curve that is turned wrongly is seen" "$work/out"
+# Consumers that pass the tensor cores on around a dot of their own turn; results that the L2 gives up.
+programs_gemm=$PWD/tests/programs/pipeline_gemm.lua
+"$program" run "$programs_gemm" --kernel gemm_program_turns --device emu --arch sm_90a --complete all \
+    --sms 3 --hazards strict >"$work/out" 2>&1 && ! grep -q '^hazard' "$work/out"
+ok $? "gemm_program_turns, in every completion" "$work/out"
+"$program" gen "$programs_gemm" --kernel gemm_program_turns --arch sm_90a -o "$work/turns" \
+    >"$work/out" 2>&1
+text=$work/turns/gemm_program_turns.sm_90a.cu
+grep -q 'bulk_group\.L2::cache_hint' "$text" && [ "$(grep -c 'createpolicy' "$text")" -eq 1 ]
+ok $? "its results go out with a word to the L2" "$text"
+sed 's/^                turn_pass(consumer);/                ;/' "$text" >"$work/kept.cu"
+[ "$(diff "$text" "$work/kept.cu" | grep -c '^>')" -eq 1 ] && ! (cd "$work" && "$program" run "$programs_gemm" \
+    --kernel gemm_program_turns --device emu --arch sm_90a --sms 3 --source kept.cu --inputs integer) >"$work/out" 2>&1 &&
+    grep -q DEADLOCK "$work/out"
+ok $? "a turn that is kept is seen" "$work/out"
 "$program" run "$orders" --device emu --complete all --sms 4 --hazards strict >"$work/out" 2>&1
 ok $? "tests/programs/pipeline_orders.lua" "$work/out"
 echo "1..$count"

@@ -24,6 +24,12 @@ for spec in tests/programs/pipeline_lists.lua tests/programs/pipeline_groups.lua
         ! grep -q '^hazard' "$work/out"
     ok $? "$spec, in every completion" "$work/out"
 done
+for arch in sm_80 sm_90a; do
+    "$program" run tests/programs/pipeline_limits.lua --device emu --arch $arch --complete random --hazards strict \
+        >"$work/out" 2>&1 &&
+        ! grep -q '^hazard' "$work/out"
+    ok $? "tests/programs/pipeline_limits.lua, $arch" "$work/out"
+done
 for kernel in block_sparse masked_groups groups_behind; do
     "$program" run tests/programs/pipeline_groups.lua --kernel $kernel --device emu --arch sm_80 --complete random \
         --hazards strict >"$work/out" 2>&1 &&

@@ -5,26 +5,26 @@
  *
  * NVIDIA H200 (sm_90a):
  *        M        N        K           us  ratio  mode       set-up
- *        1     4096     4096                      sustained  1
- *       16     4096     4096                      sustained  2
- *       64     4096     4096                      sustained  3
- *       64     7168     2048                      sustained  4
- *      128     7168     2048                      sustained  5
- *      128    24576     1536                      sustained  6
- *      512      512      512                      sustained  7
- *     1024     1024     1024                      sustained  8
- *     2048     2048     2048                      sustained  9
- *     4096     2112     7168                      sustained  10
- *     4096     4096     4096                      sustained  11
- *     4096     4096    14336                      sustained  0
- *     4096     6144     4096                      sustained  12
- *     4096     7168     2048                      sustained  13
- *     4096    14336     4096                      sustained  14
- *     4096    24576     1536                      sustained  13
- *     8192     8192     8192                      sustained  15
- *     8192     8192    28672                      sustained  15
- *     8192    28672     8192                      sustained  12
- *    16384     8192     8192                      sustained  12
+ *        1     4096     4096       10.500  1.187  sustained  1
+ *       16     4096     4096       10.300  1.231  sustained  2
+ *       64     4096     4096       10.800  1.063  sustained  3
+ *       64     7168     2048        9.500  1.064  sustained  4
+ *      128     7168     2048       11.000  0.984  sustained  5
+ *      128    24576     1536       23.700  0.991  sustained  6
+ *      512      512      512        3.600  1.078  sustained  7
+ *     1024     1024     1024        6.100  1.012  sustained  8
+ *     2048     2048     2048       27.600  0.977  sustained  9
+ *     4096     2112     7168      183.900  1.008  sustained  10
+ *     4096     4096     4096      203.200  0.994  sustained  11
+ *     4096     4096    14336      690.200  0.992  sustained  0
+ *     4096     6144     4096      298.500  1.025  sustained  12
+ *     4096     7168     2048      173.100  1.013  sustained  13
+ *     4096    14336     4096      694.300  1.012  sustained  14
+ *     4096    24576     1536      450.800  0.969  sustained  13
+ *     8192     8192     8192     1579.400  1.015  sustained  15
+ *     8192     8192    28672     5566.700  0.979  sustained  15
+ *     8192    28672     8192     5561.200  0.995  sustained  12
+ *    16384     8192     8192     3134.300  1.014  sustained  12
  * set-up 1: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 8, n = 64 }
  * set-up 2: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 16, n = 64 }
  * set-up 3: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, pipeline = { swap = true }, split = {
