@@ -108,7 +108,8 @@ static void print_rows(const struct compile *c, const struct compile_choice *cho
             for (int d = 0; d < c->spec.dim_count; d++)
                 if (row->value[d] >= 0)
                     printf(" %s=%lld", c->spec.dim[d].name, (long long)row->value[d]);
-            const char *setup = row->setup >= 0 ? c->spec.setup[row->setup].setup.name : "";
+            const int which = row->exact >= 0 ? row->exact : row->setup;
+            const char *setup = which >= 0 ? c->spec.setup[which].setup.name : "";
             printf(": %s%s\n", *setup ? "--variant " : "the spec's own", setup);
         }
     }

@@ -3,15 +3,15 @@
 
 #include "compile/compile_host.h"
 
-/* The number of the row's set-up in the pair of these units, which counts those that it has for the architecture; -1:
- * it is not among them. */
-static int setup_of(const struct compile *c, const int *unit, int count, const struct spec_tuned *row)
+/* The number of a row's set-up (of spec.setup, -1: the kernel's own) in the pair of these units, which counts those that
+ * it has for the architecture; -1: it is not among them. */
+static int setup_of(const struct compile *c, const int *unit, int count, const char *arch, int setup)
 {
     int number = 0;
     for (int i = 0; i < count; i++) {
         const struct compile_unit *u = &c->unit[unit[i]];
-        const struct spec_kernel *as = row->setup < 0 ? u->kernel : &c->spec.setup[row->setup];
-        if (strcmp(u->arch->name, row->arch) != 0)
+        const struct spec_kernel *as = setup < 0 ? u->kernel : &c->spec.setup[setup];
+        if (strcmp(u->arch->name, arch) != 0)
             continue;
         number += u->setup > 0;
         if (u->as == as)
@@ -28,10 +28,11 @@ static void add_gpu(const struct compile *c, const int *unit, int count, const c
     for (int i = 0; i < k->tuned_count; i++) {
         const struct spec_tuned *row = &k->tuned[i];
         const bool here = strcmp(row->arch, arch) == 0 && strcmp(row->gpu, gpu) == 0;
-        const int setup = here ? setup_of(c, unit, count, row) : -1;
+        const int setup = here ? setup_of(c, unit, count, arch, row->setup) : -1;
+        const int exact = setup >= 0 && row->exact >= 0 ? setup_of(c, unit, count, arch, row->exact) : 0;
         if (setup >= 0)
-            tuned[(*tuned_count)++] =
-                (struct host_tuned){row->arch, row->gpu, row->value, setup, row->use, row->burst, row->us, row->ratio};
+            tuned[(*tuned_count)++] = (struct host_tuned){row->arch, row->gpu, row->value, setup, exact > 0 ? exact : 0,
+                                                          row->use, row->burst, row->us, row->ratio};
     }
 }
 

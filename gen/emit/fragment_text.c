@@ -7,6 +7,7 @@
 
 #include "emit/expr_cuda.h"
 #include "emit/fragment_reads.h"
+#include "emit/place_text.h"
 #include "plan/reads.h"
 
 enum {
@@ -165,7 +166,7 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
         text_string(out, p->loop[n->integer].name);
         break;
     case EXPR_SYMBOL:
-        text_format(out, "args.%s", p->symbol[n->integer]);
+        text_format(out, "%s", symbol_text(p, (int)n->integer, out->arena));
         break;
     case EXPR_SCALAR:
         text_format(out, "args.%s", p->scalar[n->integer].name);

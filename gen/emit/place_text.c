@@ -159,6 +159,13 @@ static bool is_place(const struct plan *p, int node, int extent)
     return n->op == EXPR_AT || n->op == EXPR_LOOP;
 }
 
+const char *symbol_text(const struct plan *p, int symbol, struct arena *arena)
+{
+    if (p->symbol_fixed && p->symbol_fixed[symbol] >= 0)
+        return arena_format(arena, "%lld", (long long)p->symbol_fixed[symbol]);
+    return arena_format(arena, "args.%s", p->symbol[symbol]);
+}
+
 /* An element that an expression reads: 0 outside, where the expression's value is of no matter. */
 static void add_tensor(const struct plan *p, const struct expr_node *n, const char *const *at, struct emit_text *out)
 {
@@ -170,7 +177,7 @@ static void add_tensor(const struct plan *p, const struct expr_node *n, const ch
             continue;
         const char **name = arena_alloc(out->arena, sizeof *name * (size_t)(p->symbol_count + 1));
         for (int i = 0; name && i < p->symbol_count; i++)
-            name[i] = arena_format(out->arena, "args.%s", p->symbol[i]);
+            name[i] = symbol_text(p, i, out->arena);
         size_t length = name ? expr_print_c(&p->graph, t->dim[d], name, NULL, 0) : 0;
         char *extent = arena_alloc(out->arena, length + 1);
         if (!name || !extent) {
@@ -218,7 +225,7 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
         text_string(out, p->loop[n->integer].name);
         return;
     case EXPR_SYMBOL:
-        text_format(out, "args.%s", p->symbol[n->integer]);
+        text_format(out, "%s", symbol_text(p, (int)n->integer, out->arena));
         return;
     case EXPR_SCALAR:
         text_format(out, "args.%s", p->scalar[n->integer].name);

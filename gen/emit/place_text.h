@@ -25,6 +25,10 @@
 
 #include "emit/emit.h"
 
+/* What stands for a dim (by symbol of the Plan) in a kernel's text: "args.K", or the number that it is fixed to. NULL out
+ * of memory. */
+const char *symbol_text(const struct plan *p, int symbol, struct arena *arena);
+
 /* Their emit_helper.context is the struct plan. */
 int emit_place_step(lua_State *L);
 int emit_place_uniform(lua_State *L);

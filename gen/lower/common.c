@@ -78,6 +78,13 @@ int family_copy_spec(const struct spec *spec, const struct spec_kernel *k, struc
     }
     p->symbol[spec->dim_count] = "sm_count";
     p->symbol_multiple[spec->dim_count] = 1;
+    if (k->setup.fixed) {
+        p->symbol_fixed = plan_alloc(p, sizeof *p->symbol_fixed * (size_t)p->symbol_count);
+        if (!p->symbol_fixed)
+            return 3;
+        memcpy(p->symbol_fixed, k->setup.fixed, sizeof *p->symbol_fixed * (size_t)spec->dim_count);
+        p->symbol_fixed[spec->dim_count] = -1;
+    }
     p->axis_count = k->axis_count;
     for (int i = 0; i < k->axis_count; i++)
         if (!(p->axis[i] = plan_text(p, "%s", k->axis[i])))

@@ -185,6 +185,7 @@ struct plan {
 
     const char **symbol; /* dims, then "sm_count" */
     int64_t *symbol_multiple;
+    int64_t *symbol_fixed; /* of each the number that stands for it in the text, -1: any; NULL: none is fixed */
     int symbol_count;
     struct expr_graph graph; /* integers over symbols */
     const char *axis[SPEC_MAX_AXES];

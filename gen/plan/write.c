@@ -473,6 +473,8 @@ void plan_write(const struct plan *p, const struct sink *s)
         sink_object(s, NULL);
         sink_text(s, "name", p->symbol[i]);
         sink_integer(s, "multiple", p->symbol_multiple ? p->symbol_multiple[i] : 1);
+        if (p->symbol_fixed && p->symbol_fixed[i] >= 0)
+            sink_integer(s, "fixed", p->symbol_fixed[i]);
         sink_end(s);
     }
     sink_end(s);

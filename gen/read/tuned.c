@@ -7,6 +7,9 @@
  *
  * A row has a size for each dim of the kernel, and in `use` the fields that differ from the spec; mode is "sustained"
  * where it is left out. us and ratio (the best peer's time by this one's) are for people. `tilewright tune` writes it.
+ *
+ * exact = true: a kernel is made for just the row's sizes beside the set-up's own. They are numbers in its text, so that
+ * its compiler folds them; other sizes go on as if the row did not say so. What counts in kernels of some microseconds.
  */
 #include "read/read.h"
 #include "spec/tuned.h"
@@ -194,7 +197,7 @@ static int find_setup(const struct call *c, const char *use, int *count)
         const struct spec_kernel *k = &spec->kernel[i];
         if (!k->setup.name || k->setup.of != c->kernel || strcmp(k->arch[0].name, c->arch) != 0)
             continue;
-        if (strcmp(k->setup.use, use) == 0)
+        if (!k->setup.fixed && strcmp(k->setup.use, use) == 0)
             return i;
         ++*count;
     }
@@ -241,8 +244,35 @@ static int make_setup(const struct call *c, const char *path, const char *use, c
     return index;
 }
 
-/* The set-up that `use` of the row asks for; -1: the kernel itself, -2: none, told. */
-static int row_setup(const struct call *c, const char *row, const char **written)
+/* The set-up of that text with the row's sizes as numbers: its name ends with them. */
+static int make_exact(const struct call *c, const char *path, const char *use, const char *name, const int64_t *value)
+{
+    struct reader *r = c->r;
+    char sized[MOST_NAME + 40 * MOST_DIMS];
+    struct text text = {sized, 0, sizeof sized, false};
+    add(&text, "%s", name);
+    for (int d = 0; d < r->spec->dim_count; d++)
+        if (value[d] >= 0)
+            add(&text, "%s%s%lld", text.length ? "_" : "", r->spec->dim[d].name, (long long)value[d]);
+    const int index = make_setup(c, path, use, sized);
+    r->spec->kernel[index].setup.fixed = value;
+    return index;
+}
+
+/* Whether the kernel has room for one more set-up on the architecture; else told. */
+static bool has_room(const struct call *c, const char *path, int count)
+{
+    if (count < SPEC_MOST_SETUPS || c->r->options->candidates)
+        return true;
+    fault(c, path, AT_VALUE, "TUNED-MANY",
+          "kernel %s has more than %d set-ups for %s; let rows whose times are near share one", c->name,
+          SPEC_MOST_SETUPS, c->arch);
+    return false;
+}
+
+/* The set-up that `use` of the row asks for; -1: the kernel itself, -2: none, told. Where the row is exact, row->exact
+ * too. */
+static int row_setup(const struct call *c, const char *row, struct spec_tuned *tuned, bool exact)
 {
     struct reader *r = c->r;
     lua_State *L = r->L;
@@ -252,7 +282,7 @@ static int row_setup(const struct call *c, const char *row, const char **written
     int type = lua_getfield(L, -1, "use"), setup = -1, count;
     reader_check(r, path);
     use_text[0] = name_text[0] = 0;
-    *written = "";
+    tuned->use = "";
     if (type != LUA_TNIL && type != LUA_TTABLE) {
         fault(c, path, AT_VALUE, "FIELD-TYPE", "takes a table of fields, {} where nothing differs, this is %s",
               describe(r, -1));
@@ -264,15 +294,18 @@ static int row_setup(const struct call *c, const char *row, const char **written
         setup = -2;
     } else if (use.length) {
         setup = find_setup(c, use_text, &count);
-        if (setup < 0 && count >= SPEC_MOST_SETUPS && !r->options->candidates) {
-            fault(c, path, AT_VALUE, "TUNED-MANY",
-                  "kernel %s has more than %d set-ups for %s; let rows whose times are near share one", c->name,
-                  SPEC_MOST_SETUPS, c->arch);
-            setup = -2;
-        } else if (setup < 0) {
-            setup = make_setup(c, path, use_text, name_text);
+        if (setup < 0)
+            setup = has_room(c, path, count) ? make_setup(c, path, use_text, name_text) : -2;
+        tuned->use = setup >= 0 ? r->spec->kernel[setup].setup.use : "";
+    }
+    if (exact && setup != -2) {
+        if (type == LUA_TNIL) {
+            lua_newtable(L);
+            lua_replace(L, -2);
         }
-        *written = setup >= 0 ? r->spec->kernel[setup].setup.use : "";
+        find_setup(c, "", &count);
+        tuned->exact = has_room(c, path, count) ? make_exact(c, path, tuned->use, name_text, tuned->value) : -1;
+        setup = tuned->exact < 0 ? -2 : setup;
     }
     lua_pop(L, 1);
     return setup;
@@ -314,9 +347,9 @@ static double read_figure(const struct call *c, const char *path)
 static void read_entry(const struct call *c, const char *path, const char *key, struct spec_tuned *row)
 {
     struct reader *r = c->r;
-    const char *known[MOST_DIMS + 6] = {"mode", "use", "us", "ratio"};
+    const char *known[MOST_DIMS + 7] = {"mode", "use", "us", "ratio", "exact"};
     bool used[MOST_DIMS] = {false};
-    int count = 4, dim = -1;
+    int count = 5, dim = -1;
     used_dims(&r->spec->kernel[c->kernel], used);
     for (int d = 0; d < r->spec->dim_count; d++) {
         if (used[d])
@@ -330,6 +363,10 @@ static void read_entry(const struct call *c, const char *path, const char *key, 
         row->us = read_figure(c, path);
     } else if (strcmp(key, "ratio") == 0) {
         row->ratio = read_figure(c, path);
+    } else if (strcmp(key, "exact") == 0) {
+        row->exact = lua_toboolean(r->L, -1) ? 0 : -1;
+        if (!lua_isboolean(r->L, -1))
+            fault(c, path, AT_VALUE, "FIELD-TYPE", "takes true or false, this is %s", describe(r, -1));
     } else if (strcmp(key, "mode") == 0) {
         const char *word = lua_type(r->L, -1) == LUA_TSTRING ? lua_tostring(r->L, -1) : "";
         row->burst = strcmp(word, modes[1]) == 0;
@@ -364,7 +401,7 @@ static void read_row(const struct call *c, lua_Integer i)
     const char *path = arena_format(r->arena, "[%lld]", (long long)i);
     const int reported = r->diags->reported;
     bool used[MOST_DIMS] = {false};
-    struct spec_tuned row = {.gpu = c->gpu, .arch = c->arch, .setup = -1};
+    struct spec_tuned row = {.gpu = c->gpu, .arch = c->arch, .setup = -1, .exact = -1};
     int count, token, table = lua_gettop(L);
     reader_check(r, path);
     row.loc = locate(c, path, AT_VALUE, &token);
@@ -395,11 +432,14 @@ static void read_row(const struct call *c, lua_Integer i)
     if (other && r->diags->reported == reported)
         fault(c, path, AT_VALUE, "TUNED-TWICE", "line %d has these sizes in this mode already; keep one of them",
               other->loc.line);
-    row.setup = row_setup(c, path, &row.use);
+    const bool exact = row.exact == 0;
+    row.exact = -1;
+    row.setup = row_setup(c, path, &row, exact);
     if (row.setup == -2 || r->diags->reported != reported)
         return;
     k = &spec->kernel[c->kernel]; /* set-ups may have moved it */
     row.setup -= row.setup >= 0 ? first_setup(spec) : 0;
+    row.exact -= row.exact >= 0 ? first_setup(spec) : 0;
     struct spec_tuned *grown = arena_grow(r->arena, k->tuned, k->tuned_count, sizeof *grown);
     reader_check(r, grown);
     k->tuned = grown;

@@ -14,6 +14,7 @@ struct spec_tuned {
     bool burst;           /* measured in short bursts; else sustained */
     const char *use;      /* the fields as they are written, "tile = { m = 64 }"; "" the kernel's own */
     int setup;            /* of spec.setup, -1: the kernel's own fields */
+    int exact;            /* of spec.setup: the same with these sizes as numbers, for them alone; -1: none */
     double us, ratio;     /* 0: not said */
     struct diag_loc loc;
 };
@@ -24,6 +25,7 @@ struct spec_setup {
     const char *use;  /* what it has in the place of the kernel's own */
     const char *why;  /* under spec_options.candidates: why it cannot be planned; or NULL */
     int of;           /* whose: position in spec.kernel */
+    const int64_t *fixed; /* by dim: its kernel is made for these sizes alone, numbers to its compiler; NULL: for all */
 };
 
 /* Where the set-ups of a spec stand: specs/gemm.tuned.lua of specs/gemm.lua. NULL out of memory. */

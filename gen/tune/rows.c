@@ -87,6 +87,8 @@ static void add_row(struct text *t, const struct spec *spec, const struct spec_t
             add(t, "%s = %lld, ", spec->dim[d].name, (long long)row->value[d]);
     add(t, "mode = \"%s\", use = {%s%s%s}", row->burst ? "burst" : "sustained", *row->use ? " " : "", row->use,
         *row->use ? " " : "");
+    if (row->exact >= 0)
+        add(t, ", exact = true");
     if (row->us > 0)
         add(t, ", us = %.2f", row->us < 0.01 ? 0.01 : row->us);
     if (row->ratio > 0)

@@ -317,6 +317,7 @@ static int final(struct search *s, struct tune_kernel *k, struct at_sizes *at, s
                                     .burst = s->options->burst,
                                     .use = set->candidate[last[best].candidate].use,
                                     .setup = -1,
+                                    .exact = -1,
                                     .us = last[best].ns / 1e3};
     if (!row.tuned.value)
         return 3;

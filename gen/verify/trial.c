@@ -381,6 +381,11 @@ int trial_fits(struct compile *c, struct launcher *launcher, int variant, const 
                struct tw_error *error)
 {
     const struct plan *p = &launcher_unit(launcher, 0)->plan;
+    const int64_t *fixed = launcher_unit(launcher, variant)->plan.symbol_fixed;
+    for (int i = 0; fixed && i < p->symbol_count; i++)
+        if (fixed[i] >= 0 && fixed[i] != symbol[i])
+            return tw_fail(error, TW_ERROR_UNSUPPORTED, "the set-up is for %s = %lld alone", p->symbol[i],
+                           (long long)fixed[i]);
     struct shape *shape = tw_alloc_zeroed(&c->rt, sizeof *shape * (size_t)(p->tensor_count + 1));
     uint64_t *address = tw_alloc_zeroed(&c->rt, sizeof *address * (size_t)(p->tensor_count + 1));
     double *scalar = tw_alloc_zeroed(&c->rt, sizeof *scalar * (size_t)(p->scalar_count + 1));

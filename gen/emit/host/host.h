@@ -33,6 +33,7 @@ struct host_tuned {
     const char *arch, *gpu;
     const int64_t *size; /* by symbol of the Plan; -1: the kernel has it not */
     int setup;           /* as struct host_image has it */
+    int exact;           /* the same for these sizes alone; 0: there is none */
     const char *use;     /* in words */
     bool burst;          /* measured in short bursts: counts where nothing sustained is said of the sizes */
     double us, ratio;    /* 0: not known */

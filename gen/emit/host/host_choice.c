@@ -118,6 +118,18 @@ static bool is_one(const struct points *p)
     return true;
 }
 
+/* The number of a new split; -1: out of memory. */
+static int add_split(struct host_facts *f, struct host_split split)
+{
+    const int at = f->split_count;
+    struct host_split *grown = arena_grow(f->arena, f->split, at, sizeof *grown);
+    if (!grown)
+        return -1;
+    f->split = grown;
+    f->split[f->split_count++] = split;
+    return at;
+}
+
 /* Returns the root of the splits for these points. They end, as each part has fewer points than the whole. */
 static int grow(struct growing *g, struct points p)
 {
@@ -126,18 +138,44 @@ static int grow(struct growing *g, struct points p)
     if (g->no_memory || is_one(&p) || !find_cut(g, &p, &cut))
         return ~p.row[0]->setup;
     const int at = f->split_count;
-    struct host_split *grown = arena_grow(f->arena, f->split, at, sizeof *grown);
-    if (!grown) {
+    if (add_split(f, (struct host_split){0, 0, ~0, ~0}) < 0) {
         g->no_memory = true;
         return ~0;
     }
-    f->split = grown;
-    f->split_count++;
     const int below = part(&p, cut.symbol, cut.from, g->room);
     const int less = grow(g, (struct points){p.row, below});
     const int more = grow(g, (struct points){p.row + below, p.count - below});
     f->split[at] = (struct host_split){cut.symbol, middle(cut.below, cut.from), less, more};
     return at;
+}
+
+/* Where the row's sizes lead, a chain of splits that parts just these from all others: they have its exact set-up.
+ * 0 or 3. */
+static int part_exact(struct host_facts *f, struct host_choice *c, const struct host_tuned *row)
+{
+    int at = c->root, from = -1, side = 0;
+    while (at >= 0) {
+        from = at;
+        side = row->size[f->split[at].symbol] >= f->split[at].from;
+        at = side ? f->split[at].more : f->split[at].less;
+    }
+    const int others = at;
+    for (int s = 0, to = ~row->exact; s + 1 < f->plan->symbol_count; s++) {
+        if (!host_is_argument(f->plan, s) || row->size[s] < 0)
+            continue;
+        to = add_split(f, (struct host_split){s, row->size[s] + 1, to, others});
+        to = to < 0 ? to : add_split(f, (struct host_split){s, row->size[s], others, to});
+        if (to < 0)
+            return 3;
+        at = to;
+    }
+    if (from < 0)
+        c->root = at;
+    else if (side)
+        f->split[from].more = at;
+    else
+        f->split[from].less = at;
+    return 0;
 }
 
 /* A row of the same sizes that says more: what is sustained counts. */
@@ -168,8 +206,11 @@ static int decide_gpu(struct host_facts *f, struct host_choice *c)
         return 3;
     c->split = f->split_count;
     c->root = grow(&g, p);
+    int status = g.no_memory ? 3 : 0;
+    for (int i = 0; i < p.count && !status; i++)
+        status = p.row[i]->exact > 0 ? part_exact(f, c, p.row[i]) : 0;
     c->splits = f->split_count - c->split;
-    return g.no_memory ? 3 : 0;
+    return status;
 }
 
 static int find_target(const struct host_facts *f, const char *arch)
@@ -243,8 +284,9 @@ static void rows(const struct host_facts *f, const struct sink *s, const struct 
             if (is_named(f, n))
                 sink_integer(s, NULL, row->size[n]);
         sink_end(s);
-        sink_integer(s, "setup", row->setup);
-        sink_text(s, "use", *row->use ? row->use : "the spec's own");
+        sink_integer(s, "setup", row->exact ? row->exact : row->setup);
+        sink_text(s, "use", arena_format(f->arena, "%s%s", *row->use ? row->use : "the spec's own",
+                                         row->exact ? ", with these sizes as numbers" : ""));
         sink_text(s, "mode", row->burst ? "burst" : "sustained");
         sink_integer(s, "ns", (int64_t)(1e3 * row->us + 0.5));
         sink_integer(s, "ratio", (int64_t)(1e3 * row->ratio + 0.5));
