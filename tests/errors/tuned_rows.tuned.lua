@@ -15,5 +15,6 @@ tuned "gemm" { gpu = "NVIDIA H200", arch = "sm_90a", driver = "570",
   { M = 80, N = 4096, K = 4096, use = { tile = { n = 64, q = 4 }, pipelines = { stages = 3 } } },
   { M = 96, N = 4096, K = 4096, use = { pipeline = { stages = 40 } } },
   { M = 112, N = 4096, K = 4096, use = { epilogue = function(acc) return acc end } },
+  { M = 128, N = 4096, K = 4096, exact = 3, use = {} },
   4096,
 }
