@@ -3,6 +3,15 @@
 local by_hand = require "reference/attention"
 local B, H, R, S = dims "B H R S"
 
+-- 16,384 tokens in sequences of some lengths.
+local function lengths(heads)
+  local sizes = {}
+  for _, s in ipairs { 512, 1024, 2048, 4096, 8192, 16384 } do
+    sizes[#sizes + 1] = { B = 16384 // s, H = heads, R = s, S = s }
+  end
+  return sizes
+end
+
 -- Of head size d, and e of V and O; [batch, sequence, heads, head size].
 local function forward(d, e, dtype)
   return {
@@ -21,10 +30,22 @@ local function forward(d, e, dtype)
       { B = 2, H = 4, R = 5, S = 400 }, { B = 1, H = 2, R = 3, S = 250 }, { B = 1, H = 1, R = 200, S = 130 },
       { B = 1, H = 1, R = 1, S = 1 }, { B = 1, H = 1, R = 5, S = 0 },
     },
+    bench = lengths(2048 // d),
   }
 end
 
-for _, size in ipairs { 64, 96, 192, 256 } do kernel("attention_fwd_d" .. size)(forward(size, size, "bf16")) end
+local of = {}
+for _, size in ipairs { 64, 96, 192, 256 } do
+  of[size] = kernel("attention_fwd_d" .. size)(forward(size, size, "bf16"))
+end
+for _, size in ipairs { 64, 256 } do
+  kernel("attention_fwd_d" .. size .. "_causal") {
+    like = of[size],
+    mask_mod = function(_, _, i) return le(i.kv, i.q) end,
+    reference = by_hand { d = size, visible = function(q, kv) return kv <= q end },
+    run = { { B = 1, H = 1, R = 450, S = 400 }, { B = 1, H = 2, R = 10, S = 90 }, { B = 1, H = 1, R = 5, S = 0 } },
+  }
+end
 kernel "attention_fwd_d192_128" (forward(192, 128, "bf16"))
 
 local fp16 = kernel "attention_fwd_fp16" (forward(128, 128, "fp16"))
