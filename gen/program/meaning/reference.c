@@ -106,19 +106,25 @@ static void in_parallel(const struct program_reference *r, int64_t count, void (
         work(context, i);
 }
 
-/* How many steps to take of each axis, 0: all. The first and the last item say what one costs. */
-static int choose_sample(const struct program_reference *r, const struct program_data *data, int64_t items,
-                         int64_t *sample, struct program_error *error)
+/* How many steps to take of each axis, 0: all. The first and the last item say what one costs; they stay, evaluated as
+ * all are. */
+static int choose_sample(const struct evaluation *e, int64_t *sample, struct program_error *error)
 {
+    const struct program_reference *r = e->r;
     const struct program *p = meant(r);
+    const int64_t items = e->items;
     int64_t most = 1;
     *sample = 0;
     if (r->budget <= 0 || items <= 1)
         return 0;
     for (int i = 0; i < 2; i++) {
         int64_t work = 0;
-        struct program_run run = {.first = i ? items - 1 : 0, .count = 1, .done = r->done, .work = &work};
-        int status = program_evaluate(p, r->kernel, data, &run, NULL, error);
+        struct program_run run = e->run;
+        run.first = i ? items - 1 : 0;
+        run.count = 1;
+        run.work = &work;
+        run.products = NULL;
+        int status = program_evaluate(p, r->kernel, &e->data, &run, NULL, error);
         if (status)
             return status;
         most = work > most ? work : most;
@@ -172,7 +178,7 @@ static int evaluate(const struct program_reference *r, const struct program_data
         *r->products = 0;
     if (adds || e.items < 0)
         return program_evaluate(p, r->kernel, data, &e.run, NULL, error);
-    int status = choose_sample(r, data, e.items, &e.run.sample, error);
+    int status = choose_sample(&e, &e.run.sample, error);
     if (status)
         return status;
     *all = e.run.sample == 0;
