@@ -80,7 +80,8 @@ static void end(struct sample *s)
     diag_free(&s->diags);
 }
 
-static int64_t products; /* of valid elements, in the last evaluation */
+static int64_t products;  /* of valid elements, in the last evaluation */
+static const bool *downs; /* loops whose turns go from the last to the first; NULL */
 
 static bool evaluate(struct sample *s, const int64_t *symbol, int64_t budget, int threads, int64_t *work)
 {
@@ -92,6 +93,7 @@ static bool evaluate(struct sample *s, const int64_t *symbol, int64_t budget, in
                                   .bound = s->bound,
                                   .done = s->done,
                                   .budget = budget,
+                                  .down = downs,
                                   .seed = 5,
                                   .parallel = threads ? parallel_for : NULL,
                                   .threads = threads,
@@ -146,6 +148,39 @@ static void test_ways(void **state)
     expect_same(&whole, &other, false);
     assert_true(other.done[4][0] && other.done[4][150 * 130 - 1]); /* the corners are among them */
     assert_true(other.done[4][129] && other.done[4][149 * 130]);
+    end(&other);
+    end(&whole);
+}
+
+/* The first and the last item, of which a sample finds out what one costs, go the way of all: weights are rounded beside
+ * a maximum that depends on the order of turns. */
+static void test_sampled_turns(void **state)
+{
+    static const int64_t symbol[5] = {2, 2, 200, 300, 0};
+    bool down[64] = {false};
+    struct sample whole, other, up;
+    int64_t work, least;
+    int different = 0, last = 0;
+    (void)state;
+    begin(&whole, "tests/programs/attention.lua", "attention_causal", symbol, false);
+    const struct program *p = whole.kernel->program;
+    for (int i = 0; i < p->op_count; i++)
+        down[i] = p->op[i].kind == PROGRAM_LOOP;
+    begin(&up, "tests/programs/attention.lua", "attention_causal", symbol, false);
+    assert_true(evaluate(&up, symbol, 0, 0, &work));
+    downs = down;
+    assert_true(evaluate(&whole, symbol, 0, 0, &work));
+    begin(&other, "tests/programs/attention.lua", "attention_causal", symbol, false);
+    assert_false(evaluate(&other, symbol, work / 8, 2, &least)); /* one step of each axis: not the last item */
+    downs = NULL;
+    expect_same(&whole, &other, false);
+    for (int i = 0; i < whole.kernel->tensor_count; i++)
+        for (int64_t e = 0; whole.out[i] && e < whole.count[i]; e++) {
+            different += whole.out[i][e] != up.out[i][e];
+            last += e == whole.count[i] - 1 && other.done[i][e];
+        }
+    assert_true(different > 100 && last > 0);
+    end(&up);
     end(&other);
     end(&whole);
 }
@@ -243,6 +278,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_ways),
+        cmocka_unit_test(test_sampled_turns),
         cmocka_unit_test(test_additions),
         cmocka_unit_test(test_comparison),
         cmocka_unit_test(test_large),
