@@ -73,7 +73,7 @@ local function sizes(arch, said, extent)
   if arch == "sm_80" then
     return { q = 128, kv = most <= 64 and 64 or 32, why = "the fragments of a warp's rows fit its registers" }
   end
-  local consumers = said.consumers or (said.q and said.q // 64) or (most <= 96 and 3 or 2)
+  local consumers = said.consumers or (said.q and said.q // 64) or (most > 64 and most <= 96 and 3 or 2)
   local q, kv, why = 64 * consumers, nil, nil
   if consumers == 3 then
     kv, why = e <= 64 and 112 or 96, "three consumers hide each other's softmax; scores and sums fill their registers"
