@@ -43,7 +43,10 @@ for _, size in ipairs { 64, 256 } do
     like = of[size],
     mask_mod = function(_, _, i) return le(i.kv, i.q) end,
     reference = by_hand { d = size, visible = function(q, kv) return kv <= q end },
-    run = { { B = 1, H = 1, R = 450, S = 400 }, { B = 1, H = 2, R = 10, S = 90 }, { B = 1, H = 1, R = 5, S = 0 } },
+    run = {
+      { B = 1, H = 1, R = 1300, S = 1160 }, { B = 1, H = 3, R = 450, S = 400 }, { B = 1, H = 1, R = 300, S = 128 },
+      { B = 1, H = 2, R = 10, S = 90 }, { B = 1, H = 1, R = 5, S = 0 },
+    },
   }
 end
 kernel "attention_fwd_d192_128" (forward(192, 128, "bf16"))
