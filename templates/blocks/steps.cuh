@@ -1175,6 +1175,8 @@ mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
 ${call}(${ring}_stage${next_item});
 //@     elseif op == "read" and model.ring[ring].filler == "peers" then
 ${call}(${step.place}, ${step.place2}, ${ring}_stage, consumer);
+//@     elseif op == "read" and call and model.place[step.place].kind == "rows" then
+${call}(${step.place}, ${ring}_stage, first_row);
 //@     elseif op == "read" and call then
 //@         local who = warps and "warp_m" or own_part
 ${call}(${step.place}, ${ring}_stage, ${who});

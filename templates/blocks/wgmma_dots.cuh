@@ -3,8 +3,9 @@
 //@ param model table
 //@ local plan, loaded = model, {}
 //@ for _, step in ipairs(plan.role.consumer.step) do
-//@     if step.op == "read" and has(step, "place") and has(step, "tensor") and step.call and not loaded[step.call] then
-//@         local held, name = plan.place[step.place], step.tensor
+//@     local held = step.op == "read" and has(step, "place") and has(step, "tensor") and plan.place[step.place]
+//@     if held and held.kind == "operand" and step.call and not loaded[step.call] then
+//@         local name = step.tensor
 //@         loaded[step.call] = true
 //@ include "blocks/operand_load.cuh" name = step.call:sub(1, -9), tensor = plan.tensor[name],
 //@     offset = plan.shared[step.ring .. "." .. name].offset, blocks = plan.mma[1].blocks_m,

@@ -8,6 +8,9 @@
  * share a ring; the consumers take a stage where its first dot is issued (for dots in an inner loop: before it), the
  * producer fills it there.
  *
+ * ALONG. What a turn loads of a tensor for arithmetic, a number for each row of the item, comes in the stage of the
+ * tiles that its dots read (derive_along.c).
+ *
  * RESIDENT OPERANDS. A first operand that is loaded outside of the dot's loop goes into registers where there is room;
  * its stage is released at once, behind a fence: the next bulk copy would overtake what threads have read.
  * A first operand that is a cast of a load goes there right before its dot, behind which a fence stands.
@@ -55,7 +58,7 @@
 
 #include "lower/derive/work.h"
 
-enum { DERIVE_MAX_RINGS = 8, DERIVE_MAX_FLIGHTS = 16, DERIVE_MAX_HELD = 32, DERIVE_MAX_MASKS = 16 };
+enum { DERIVE_MAX_RINGS = 8, DERIVE_MAX_ALONG = 4, DERIVE_MAX_FLIGHTS = 16, DERIVE_MAX_HELD = 32, DERIVE_MAX_MASKS = 16 };
 
 /* Loads that travel together. */
 struct derive_ring {
@@ -66,6 +69,13 @@ struct derive_ring {
     int users;               /* dots that read it */
     int inner;               /* the LOOP of `parent` in which they stand; -1: they stand beside the loads */
     int number;              /* of plan.ring */
+};
+
+/* Of a LOAD that comes along in a ring: what arithmetic takes of it. */
+struct derive_along {
+    int load, ring;
+    int node;  /* of the work graph: a row's element */
+    int place; /* plan_some(place) into which a turn's are read */
 };
 
 struct derive_dot {
@@ -96,6 +106,8 @@ struct derive {
     struct work work;
     struct derive_ring ring[DERIVE_MAX_RINGS];
     int ring_count;
+    struct derive_along along[DERIVE_MAX_ALONG];
+    int along_count;
     struct derive_dot *dot; /* by operation */
     int *loop;              /* by operation: of plan.loop */
     int rows;               /* of an item's tiles: the rows of every dot */
@@ -195,6 +207,16 @@ int derive_take_filled(struct derive *d, int ring);   /* a stage of a ring whose
 
 /* ---- derive_rings.c. 0, 1 or 3. */
 int derive_ring_of(const struct derive *d, int load); /* -1: none */
+
+/* derive_along.c. Finds the loads that come along, once rings are found and before these are in the Plan: they become
+ * loads of their ring, and get places. 0 or 3. */
+int derive_find_along(struct derive *d);
+
+/* The node is a row's element of one of them, or needs one. */
+bool derive_comes_along(const struct derive *d, int node);
+
+/* A turn of the loop: those of its stage into their places, behind the wait for it. 0, 1, 3. */
+int derive_read_along(struct derive *d, int loop);
 
 /* The producer fills the ring's next stage, `shift` further in the loop around, and the consumers wait for it. */
 int derive_take(struct derive *d, int ring, int shift);
