@@ -1,11 +1,22 @@
 //@ -- NAME_rows: a number for each row of an item's tiles, which came in a stage, into registers: a thread's are those
-//@ -- of the two rows of each block of 64 that it has of an accumulator. Eight neighbours of a warp, four lanes each.
+//@ -- of the two rows of each block of 64 that it has of an accumulator. Eight neighbours of a warp, four lanes each. Or
+//@ -- the same number for all rows, which the producer sent.
 //@ param tensor table
 //@ param offset int
 //@ param blocks int
 //@ local t, dtype, size = tensor.name, tensor.dtype, bytes(tensor.dtype)
 //@ local type, load, bound, value = "float", "ld.shared.f32", "=f", "element"
 //@ if size == 2 then type, load, bound, value = "u16", "ld.shared.u16", "=h", "from_" .. dtype .. "(element)" end
+//@ if tensor.access == "global" then
+__device__ __forceinline__ void ${t}_rows(float (&rows)[${blocks}][2], u32 stage)
+{
+    float element;
+    asm volatile("ld.shared.f32 %0, [%1];" : "=f"(element) : "r"(shared_address(${offset} + stage * 4)) : "memory");
+    #pragma unroll
+    for (int block = 0; block < ${blocks}; ++block)
+        rows[block][0] = rows[block][1] = element;
+}
+//@ else
 __device__ __forceinline__ void ${t}_rows(float (&rows)[${blocks}][2], u32 stage, int first_row)
 {
     const u32 base = shared_address(${offset} + stage * ${tensor.tile_bytes}) + first_row * ${size};
@@ -21,6 +32,7 @@ __device__ __forceinline__ void ${t}_rows(float (&rows)[${blocks}][2], u32 stage
             rows[block][half] = ${value};
         }
 }
+//@ end
 
 // What this warp has read of a stage is read before the stage is released: the next bulk copy would overtake it.
 __device__ __forceinline__ void ${t}_read()

@@ -8,8 +8,8 @@
  * share a ring; the consumers take a stage where its first dot is issued (for dots in an inner loop: before it), the
  * producer fills it there.
  *
- * ALONG. What a turn loads of a tensor for arithmetic, a number for each row of the item, comes in the stage of the
- * tiles that its dots read (derive_along.c).
+ * ALONG. What a turn takes of a tensor for arithmetic, a number for each row of the item or one for all, comes in the
+ * stage of the tiles that its dots read (derive_along.c).
  *
  * RESIDENT OPERANDS. A first operand that is loaded outside of the dot's loop goes into registers where there is room;
  * its stage is released at once, behind a fence: the next bulk copy would overtake what threads have read.
@@ -71,10 +71,11 @@ struct derive_ring {
     int number;              /* of plan.ring */
 };
 
-/* Of a LOAD that comes along in a ring: what arithmetic takes of it. */
+/* What comes along in a ring: numbers of a LOAD, one for each row, or one element that all rows take. */
 struct derive_along {
-    int load, ring;
-    int node;  /* of the work graph: a row's element */
+    int load; /* -1: an element */
+    int ring, tensor;
+    int node;  /* of the work graph: what arithmetic takes */
     int place; /* plan_some(place) into which a turn's are read */
 };
 
@@ -208,12 +209,15 @@ int derive_take_filled(struct derive *d, int ring);   /* a stage of a ring whose
 /* ---- derive_rings.c. 0, 1 or 3. */
 int derive_ring_of(const struct derive *d, int load); /* -1: none */
 
-/* derive_along.c. Finds the loads that come along, once rings are found and before these are in the Plan: they become
- * loads of their ring, and get places. 0 or 3. */
-int derive_find_along(struct derive *d);
+/* derive_along.c. Finds what comes along, once rings are found and before these are in the Plan: rows, which bulk copies
+ * bring, and `elements`, which the producer's thread does. Rows become loads of their ring; all get places. 0 or 3. */
+int derive_find_along(struct derive *d, bool rows, bool elements);
 
-/* The node is a row's element of one of them, or needs one. */
+/* The node is what comes along, or needs it. */
 bool derive_comes_along(const struct derive *d, int node);
+
+/* The producer's steps for the elements of a stage, behind those of its tiles. 0, 1, 3. */
+int derive_send_along(struct derive *d, int ring, int shift);
 
 /* A turn of the loop: those of its stage into their places, behind the wait for it. 0, 1, 3. */
 int derive_read_along(struct derive *d, int loop);

@@ -1,18 +1,25 @@
-/* Loads that come along in a ring: what a loop's turn takes of a tensor for each row of its item, scales for one.
+/* What comes along in a ring: what a loop's turn takes of a tensor for each row of its item, or one number for all rows;
+ * scales, for one.
  *
  * Read from global memory by the threads that take it, such a value has to be under way from one turn to the next, for
  * a turn is no longer than the way to memory; and what the next turn computes of it waits for it in front of that
  * turn's first dot, where the compiler puts it. In the stage of the tiles it is there when they are, is read while the
  * dots run, and no turn hands it to the next.
  *
- * It comes so where a bulk copy can bring it: the rows' elements are neighbours in memory, a box of them, from a place
- * that the producer knows, and nothing else of the tensor is read. What a bulk copy asks of rows in memory (16 bytes) a
- * launch may not have: then it takes the variant of rows of any alignment, in which threads read elements. So nothing
- * comes along in that one, nor in a kernel without one.
+ * Rows come so where a bulk copy can bring them: their elements are neighbours in memory, a box of them, from a place
+ * that the producer knows. What a bulk copy asks of rows in memory (16 bytes) a launch may not have: then it takes the
+ * variant of rows of any alignment, in which threads read elements. So no rows come along in that one, nor in a kernel
+ * without one. A single element the producer's thread reads while it waits for the stage, and sends: its bytes count on
+ * the full barrier, as those of copies do. In either case nothing else reads the tensor, and the turn reads it always:
+ * what a condition may leave out for a whole launch is read at its use.
  */
 #include "lower/derive/derive.h"
 
-enum { MOST_BOX = 256 /* elements of a box along a dim */, BOX_UNIT = 16 /* bytes */ };
+enum {
+    MOST_BOX = 256, /* elements of a box along a dim */
+    BOX_UNIT = 16,  /* bytes */
+    MOST_TENSORS = 8, /* of a ring */
+};
 
 /* True where a leaf of that kind is below the node, with that number or (-1) any. */
 static bool holds(const struct expr_graph *g, int node, enum expr_op op, int number)
@@ -32,9 +39,13 @@ static bool holds(const struct expr_graph *g, int node, enum expr_op op, int num
 /* The ring of tiles that the loop's own dots read, filled by bulk copies in each of its turns; -1: there is none. */
 static int ring_of_turns(const struct derive *d, int loop)
 {
-    for (int r = 0; r < d->ring_count; r++)
-        if (d->ring[r].parent == loop && d->ring[r].inner < 0 && !d->ring[r].copied && d->ring[r].load_count < 8)
+    for (int r = 0; r < d->ring_count; r++) {
+        int tensors = d->ring[r].load_count;
+        for (int i = 0; i < d->along_count; i++)
+            tensors += d->along[i].ring == r && d->along[i].load < 0;
+        if (d->ring[r].parent == loop && d->ring[r].inner < 0 && !d->ring[r].copied && tensors < MOST_TENSORS)
             return r;
+    }
     return -1;
 }
 
@@ -61,88 +72,158 @@ static bool is_row_of_memory(struct derive *d, int load)
     return turns;
 }
 
-/* Nothing reads the tensor but this load's elements, which the loop's own operations take. */
-static bool is_only_read(const struct derive *d, int load)
+/* A float that is the same for the whole item, and another in each turn of a loop with such a ring: that loop. -1 */
+static int loop_of_element(struct derive *d, int node)
+{
+    const struct expr_graph *g = &d->work.graph;
+    const struct expr_node *n = &g->node[node];
+    const struct plan_tensor *t = n->op == EXPR_TENSOR ? &d->work.l->plan->tensor[n->integer] : NULL;
+    if (!t || t->out || n->type != EXPR_REAL || work_scope(&d->work, node) != WORK_UNIFORM ||
+        holds(g, node, EXPR_TILE, -1) || (t->dtype != TW_FP32 && t->dtype != TW_BF16 && t->dtype != TW_FP16))
+        return -1;
+    for (int i = 0; i < d->work.program->op_count; i++) {
+        const struct program_op *o = &d->work.program->op[i];
+        if (o->kind == PROGRAM_GATHER)
+            return -1; /* all threads of the producer fill */
+        if (o->kind == PROGRAM_LOOP && holds(g, node, EXPR_LOOP, i) && ring_of_turns(d, i) >= 0)
+            return i;
+    }
+    return -1;
+}
+
+/* The node is read wherever the root is computed: it is in no choice by what is the same for a whole launch. */
+static bool is_always_read(struct derive *d, int root, int node)
+{
+    const struct expr_node *n = &d->work.graph.node[root];
+    if (root == node)
+        return true;
+    const bool left_out = n->op == EXPR_SELECT && work_scope(&d->work, n->arg[0]) == WORK_UNIFORM;
+    for (int i = 0; i < (left_out ? 1 : 3); i++)
+        if (n->arg[i] >= 0 && is_always_read(d, n->arg[i], node))
+            return true;
+    return false;
+}
+
+/* Nothing else reads the node's tensor, and the loop's own operations take the node. load: its LOAD; -1: none. */
+static bool is_only_read(struct derive *d, int load, int node, int loop)
 {
     const struct program *p = d->work.program;
     const struct expr_graph *g = &d->work.graph;
-    int node = d->work.op[load].element, loop = d->work.op[load].parent;
-    for (int i = 0; i < p->op_count; i++)
-        if (i != load && (work_is_load(&p->op[i]) || p->op[i].kind == PROGRAM_LOOP) &&
-            (p->op[i].tensor == p->op[load].tensor ||
-             (p->op[i].kind == PROGRAM_LOOP && p->op[i].list == p->op[load].tensor)))
+    const int tensor = (int)g->node[node].integer;
+    bool always = false;
+    for (int i = 0; i < p->op_count; i++) {
+        const bool loads = i != load && work_is_load(&p->op[i]) && p->op[i].tensor == tensor;
+        if (loads || (p->op[i].kind == PROGRAM_LOOP && p->op[i].list == tensor))
             return false;
+    }
     for (int i = 0; i < g->count; i++)
-        if (i != node && g->node[i].op == EXPR_TENSOR && g->node[i].integer == p->op[load].tensor)
+        if (i != node && g->node[i].op == EXPR_TENSOR && g->node[i].integer == tensor)
             return false;
     for (int u = 0; u < d->use_count; u++) {
-        const int op = d->use[u].op;
+        const int op = d->use[u].op, root = d->use[u].root;
         const int own = p->op[op].kind == PROGRAM_END ? p->op[op].loop : d->work.op[op].parent;
-        if (own != loop && holds(g, d->use[u].root, EXPR_TENSOR, p->op[load].tensor))
+        if (holds(g, root, EXPR_TENSOR, tensor) && own != loop)
             return false;
+        always = always || is_always_read(d, root, node);
     }
-    return true;
+    return always;
 }
 
-int derive_find_along(struct derive *d)
+static int add(struct derive *d, int load, int node, int loop)
 {
     struct plan *p = d->work.l->plan;
-    const struct program *program = d->work.program;
-    for (int i = 0; i < program->op_count && d->work.l->kernel->ahead_count == 0; i++) {
-        const int loop = d->work.op[i].parent, ring = loop < 0 ? -1 : ring_of_turns(d, loop);
-        if (ring < 0 || !is_row_of_memory(d, i) || !is_only_read(d, i) || d->along_count == DERIVE_MAX_ALONG)
-            continue;
-        const struct plan_place place = {.name = plan_text(p, "%s_row", p->tensor[program->op[i].tensor].name),
-                                         .kind = PLAN_PLACE_ROWS,
-                                         .dtype = TW_FP32,
-                                         .rows = d->rows / d->abreast,
-                                         .cols = 1,
-                                         .registers = 2 * d->blocks,
-                                         .shared = -1};
-        const int number = place.name ? plan_add_place(p, place) : 0;
-        if (!number)
-            return 3;
-        d->along[d->along_count++] =
-            (struct derive_along){.load = i, .ring = ring, .node = d->work.op[i].element, .place = number};
-        d->ring[ring].load[d->ring[ring].load_count++] = i;
+    struct derive_along a = {
+        .load = load, .ring = ring_of_turns(d, loop), .tensor = (int)d->work.graph.node[node].integer, .node = node};
+    const struct plan_place place = {.name = plan_text(p, "%s_row", p->tensor[a.tensor].name),
+                                     .kind = PLAN_PLACE_ROWS,
+                                     .dtype = TW_FP32,
+                                     .rows = d->rows / d->abreast,
+                                     .cols = 1,
+                                     .registers = 2 * d->blocks,
+                                     .shared = -1};
+    a.place = place.name ? plan_add_place(p, place) : 0;
+    d->along[d->along_count++] = a;
+    if (load >= 0)
+        d->ring[a.ring].load[d->ring[a.ring].load_count++] = load;
+    return a.place ? 0 : 3;
+}
+
+int derive_find_along(struct derive *d, bool rows, bool elements)
+{
+    const struct program *p = d->work.program;
+    const int nodes = d->work.graph.count;
+    int status = 0;
+    if (d->work.l->kernel->ahead_count > 0) /* their turns begin under others */
+        return 0;
+    for (int i = 0; i < p->op_count && rows && !status; i++) {
+        const int loop = d->work.op[i].parent;
+        if (loop >= 0 && d->along_count < DERIVE_MAX_ALONG && ring_of_turns(d, loop) >= 0 && is_row_of_memory(d, i) &&
+            is_only_read(d, i, d->work.op[i].element, loop))
+            status = add(d, i, d->work.op[i].element, loop);
     }
-    return 0;
+    for (int i = 0; i < nodes && elements && !status; i++) {
+        const int loop = loop_of_element(d, i);
+        if (loop >= 0 && d->along_count < DERIVE_MAX_ALONG && is_only_read(d, -1, i, loop))
+            status = add(d, -1, i, loop);
+    }
+    return status;
 }
 
 bool derive_comes_along(const struct derive *d, int node)
 {
     for (int i = 0; i < d->along_count; i++)
-        if (holds(&d->work.graph, node, EXPR_TENSOR, d->work.program->op[d->along[i].load].tensor))
+        if (holds(&d->work.graph, node, EXPR_TENSOR, d->along[i].tensor))
             return true;
     return false;
 }
 
-int derive_read_along(struct derive *d, int loop)
+int derive_send_along(struct derive *d, int ring, int shift)
 {
     struct plan *p = d->work.l->plan;
     int status = 0;
     for (int i = 0; i < d->along_count && !status; i++) {
         const struct derive_along *a = &d->along[i];
-        if (d->ring[a->ring].parent != loop)
+        const int owners = d->owner_count;
+        if (a->load >= 0 || a->ring != ring)
             continue;
-        const int ring = d->ring[a->ring].number, tensor = d->work.program->op[a->load].tensor;
-        const struct plan_step step[] = {
-            {.op = PLAN_READ,
-             .ring = ring,
-             .tensor = tensor,
-             .place = a->place,
-             .call = plan_text(p, "%s_rows", p->tensor[tensor].name),
-             .why = "it came with the tiles: dots run meanwhile"},
-            {.op = PLAN_FENCE_ASYNC,
-             .ring = ring,
-             .tensor = -1,
-             .call = plan_text(p, "%s_read", p->tensor[tensor].name)},
-        };
-        if (!(d->taken >> a->ring & 1))
-            status = derive_take(d, a->ring, 0);
-        for (size_t k = 0; k < sizeof step / sizeof *step && !status; k++)
-            status = derive_emit(d, d->consumer, step[k]);
-        status = status ? status : derive_own(d, a->place, a->node);
+        struct plan_step step = {.op = PLAN_FILL,
+                                 .ring = d->ring[ring].number,
+                                 .tensor = a->tensor,
+                                 .count = p->tensor[a->tensor].tile_bytes,
+                                 .call = plan_text(p, "%s_send", p->tensor[a->tensor].name)};
+        d->owner_count = 0; /* in places are values of the consumer's turn */
+        step.node = derive_built(d, d->ring[ring].load[0], a->node, shift, &status);
+        d->owner_count = owners;
+        status = status ? status : derive_emit(d, d->producer, step);
     }
     return status;
+}
+
+int derive_read_along(struct derive *d, int loop)
+{
+    struct plan *p = d->work.l->plan;
+    int status = 0, read = -1;
+    for (int i = 0; i < d->along_count && !status; i++) {
+        const struct derive_along *a = &d->along[i];
+        if (d->ring[a->ring].parent != loop)
+            continue;
+        const struct plan_step step = {.op = PLAN_READ,
+                                       .ring = d->ring[a->ring].number,
+                                       .tensor = a->tensor,
+                                       .place = a->place,
+                                       .call = plan_text(p, "%s_rows", p->tensor[a->tensor].name),
+                                       .why = "it came with the tiles: dots run meanwhile"};
+        read = i;
+        if (!(d->taken >> a->ring & 1))
+            status = derive_take(d, a->ring, 0);
+        status = status ? status : derive_emit(d, d->consumer, step);
+        status = status ? status : derive_own(d, a->place, a->node);
+    }
+    if (status || read < 0)
+        return status;
+    return derive_emit(d, d->consumer,
+                       (struct plan_step){.op = PLAN_FENCE_ASYNC,
+                                          .ring = d->ring[d->along[read].ring].number,
+                                          .tensor = -1,
+                                          .call = plan_text(p, "%s_read", p->tensor[d->along[read].tensor].name)});
 }

@@ -168,17 +168,23 @@ static int operand(struct pipeline *x, int op, int which)
     return 0;
 }
 
-/* A row of memory that comes in the stage of tiles: one box, of this block's rows. 0 or 3. */
+/* What comes in the stage of tiles: one box, of this block's rows, or one element as a float. 0 or 3. */
 static int along(struct pipeline *x, const struct derive_along *a)
 {
-    const struct program_op *o = &x->program->op[a->load];
-    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    struct plan_tensor *t = &x->plan->tensor[a->tensor];
+    const struct program_op *o = &x->program->op[a->load < 0 ? 0 : a->load];
+    t->multicast = 1;
+    if (a->load < 0) {
+        t->tile_bytes = (int)sizeof(float);
+        return family_reason(x->plan, plan_text(x->plan, "via.%s", t->name), "sent",
+                             "a number a turn: the producer sends it into the stage that the same turn multiplies");
+    }
     t->access = PLAN_ACCESS_TMA;
     t->align = 16;
     t->swizzle = TW_SWIZZLE_NONE;
     for (int d = 0; d < t->rank; d++)
         t->tile[d] = t->box[d] = o->at[d].length > 0 ? o->at[d].length : 1;
-    t->boxes = t->multicast = 1;
+    t->boxes = 1;
     t->box_bytes = t->tile_bytes = x->d.rows * (int)tw_dtype_bytes(t->dtype);
     if (cached(x, o->tensor) || family_add_value(x->plan, plan_text(x->plan, "share.%s", t->name), 1))
         return 3;
