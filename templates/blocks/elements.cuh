@@ -24,12 +24,16 @@
 
 //@     end
 //@ end
-//@ local rows = {}
+//@ local rows, fences = {}, {}
+//@ for _, step in ipairs(model.role.consumer.step) do
+//@     if step.op == "fence_async" then fences[step.call] = true end
+//@ end
 //@ for _, step in ipairs(model.role.consumer.step) do
 //@     if step.op == "read" and has(step, "place") and model.place[step.place].kind == "rows" and not rows[step.call] then
 //@         rows[step.call] = true
 
 //@ include "blocks/stage_rows.cuh" tensor = model.tensor[step.tensor],
-//@     offset = model.shared[step.ring .. "." .. step.tensor].offset, blocks = model.mma[1].blocks_m
+//@     offset = model.shared[step.ring .. "." .. step.tensor].offset, blocks = model.mma[1].blocks_m,
+//@     fenced = has(fences, step.tensor .. "_read")
 //@     end
 //@ end

@@ -4,6 +4,7 @@
 //@ param tensor table
 //@ param offset int
 //@ param blocks int
+//@ param fenced bool
 //@ local t, dtype, size = tensor.name, tensor.dtype, bytes(tensor.dtype)
 //@ local type, load, bound, value = "float", "ld.shared.f32", "=f", "element"
 //@ if size == 2 then type, load, bound, value = "u16", "ld.shared.u16", "=h", "from_" .. dtype .. "(element)" end
@@ -33,6 +34,7 @@ __device__ __forceinline__ void ${t}_rows(float (&rows)[${blocks}][2], u32 stage
         }
 }
 //@ end
+//@ if fenced then
 
 // What this warp has read of a stage is read before the stage is released: the next bulk copy would overtake it.
 __device__ __forceinline__ void ${t}_read()
@@ -40,3 +42,4 @@ __device__ __forceinline__ void ${t}_read()
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncwarp();
 }
+//@ end
