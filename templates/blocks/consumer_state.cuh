@@ -64,6 +64,12 @@ ${r.name}_position ${r.name}_next = {0, 0}, ${r.name}_oldest = {0, 0};
 u32 ${r.name}_stage = 0;
 //@     end
 //@ end
+//@ for _, mma in ipairs(model.mma) do
+//@     if has(model, "early") and has(model.early, mma.name) then
+//@         local name = mma.name
+u32 ${name}_next_a = mma_${name}_a(0, consumer), ${name}_next_b = mma_${name}_b(0); // in the stage that comes next
+//@     end
+//@ end
 //@ if parts then
 ${parts.name}_position ${parts.name}_fill = {0, 0}, ${parts.name}_next = {0, 0}, ${parts.name}_oldest = {0, 0};
 u32 ${parts.name}_stage = 0;

@@ -761,6 +761,8 @@ const int ${name} = ${value};
 //@     for k, d in ipairs(which) do all[d] = got[k] end
 //@     return all
 //@ end
+//@ -- The dot's operands are found in the turn before.
+//@ local function is_early(name) return has(model, "early") and has(model.early, name) end
 //@ -- The elements that are sent into the stage which step `number` waits for: under way while it does.
 //@ local function element_reads(number)
 //@     for i = number + 1, #role.step do
@@ -1182,11 +1184,18 @@ ${ring}_advance(${ring}_next);
 //@     elseif op == "mma_fence" or op == "mma_commit" or op == "mma_wait" then
 //@         if i == foretells then foretell("while the last products run") end
 ${call}();
+//@         local before = op == "mma_commit" and role.step[i - 1].call
+//@         if before and is_early(before) then
+//@             local ring = role.step[i - 2].ring
+${before}_next_a = mma_${before}_a(${ring}_next.stage, consumer);
+${before}_next_b = mma_${before}_b(${ring}_next.stage);
+//@         end
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
 //@         local first, last = a and stage_of(a, i) or step.place2, warps and ", warp" or a and ", " .. own_part or ""
 //@         local second = stage_of(b, i)
+//@         if is_early(call) then first, second, last = call .. "_next_a", call .. "_next_b", "" end
 //@         if fence_is_far(i) then
 mma_fence();
 //@         end

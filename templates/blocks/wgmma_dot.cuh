@@ -7,7 +7,9 @@
 //@ param tensors table
 //@ param a_offset int
 //@ param b_offset int
+//@ -- early: where a stage's operands lie is found before it is full, by mma_NAME_a and mma_NAME_b, and handed in.
 //@ param fresh bool
+//@ param early bool
 //@ local A, B = mma.operand[1], mma.operand[2]
 //@ local a, b = A.tensor and tensors[A.tensor], tensors[B.tensor]
 //@ local name, registers, blocks, steps = "mma_" .. mma.name, mma.n // 2, mma.blocks_m, mma.k_steps
@@ -51,8 +53,9 @@
 //@ if A.dtype == "bf16" or A.dtype == "fp16" then
 //@     modifiers = modifiers .. (a and ", " .. (A.mn_major and 1 or 0) or "") .. ", " .. (B.mn_major and 1 or 0)
 //@ end
-//@ local first = a and "u32 a_stage" or "const u32 (&a)[" .. blocks .. "][" .. steps * 4 .. "]"
-//@ local last = a and ", u32 warpgroup" or ""
+//@ local first = early and "u32 a" or a and "u32 a_stage" or "const u32 (&a)[" .. blocks .. "][" .. steps * 4 .. "]"
+//@ local last = a and not early and ", u32 warpgroup" or ""
+//@ local second = early and "b" or "b_stage"
 
 // The registers of d in the statement below, by 64 rows.
 //@ for block = 0, blocks - 1 do
@@ -61,10 +64,29 @@
     "{${list}}"
 //@ end
 
+//@ if early then
+// Of operands a and b in a stage, what the statement takes.
+__device__ __forceinline__ u32 ${name}_a(u32 stage, u32 warpgroup)
+{
+    const u32 a = shared_address(${a_offset} + stage * ${a.tile_bytes}) + warpgroup * ${blocks} * ${A.block_bytes};
+    return matrix_descriptor_low(a, ${A.leading_bytes});
+}
+
+__device__ __forceinline__ u32 ${name}_b(u32 stage)
+{
+    return matrix_descriptor_low(shared_address(${b_offset} + stage * ${b.tile_bytes}), ${B.leading_bytes});
+}
+
+//@ end
 // d = a b + (accumulate ? d : 0) for this warpgroup's rows: ${blocks} x ${steps} instructions of ${mma.m} x ${mma.n} x ${mma.k}.
 // They run on; see mma_commit. One statement: the compiler looks at every register of d once.
-__device__ __forceinline__ void ${name}(${sums} (&d)[${blocks}][${registers}], ${first}, u32 b_stage${last}, int accumulate)
+__device__ __forceinline__ void ${name}(${sums} (&d)[${blocks}][${registers}], ${first}, u32 ${second}${last}, int accumulate)
 {
+//@ if early then
+//@     local a_code, b_code = swizzle(a.swizzle).wgmma, swizzle(b.swizzle).wgmma
+    const u64 a_tile = matrix_descriptor_from(a, ${A.stride_bytes}, ${a_code});
+    const u64 b_tile = matrix_descriptor_from(b, ${B.stride_bytes}, ${b_code});
+//@ else
 //@ if a then
 //@     local code = swizzle(a.swizzle).wgmma
     u32 a = shared_address(${a_offset} + a_stage * ${a.tile_bytes}) + warpgroup * ${blocks} * ${A.block_bytes};
@@ -73,6 +95,7 @@ __device__ __forceinline__ void ${name}(${sums} (&d)[${blocks}][${registers}], $
 //@ local code = swizzle(b.swizzle).wgmma
     u32 b = shared_address(${b_offset} + b_stage * ${b.tile_bytes});
     u64 b_tile = matrix_descriptor(b, ${B.leading_bytes}, ${B.stride_bytes}, ${code});
+//@ end
     asm volatile("{\n"
                  ".reg .pred sum, all;\n"
                  ".reg .b64 a, b;\n"

@@ -15,7 +15,7 @@
 
 //@     end
 //@ end
-//@ include "blocks/wgmma_descriptor.cuh"
+//@ include "blocks/wgmma_descriptor.cuh" early = has(plan, "early")
 
 //@ include "blocks/wgmma_order.cuh" roles = plan.role
 
@@ -41,6 +41,6 @@
 //@         end
 //@     end
 //@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
-//@     b_offset = offset(mma.operand[2]), fresh = fresh
+//@     b_offset = offset(mma.operand[2]), fresh = fresh, early = has(plan, "early") and has(plan.early, mma.name)
 
 //@ end

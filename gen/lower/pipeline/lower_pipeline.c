@@ -567,7 +567,8 @@ static int memory_and_roles(struct pipeline *x)
     x->d.producer->one_thread = true;
     x->d.consumer = &p->role[p->role_count - 1];
     x->d.registers = x->d.consumer->registers;
-    return derive_steps(&x->d);
+    status = derive_steps(&x->d);
+    return status ? status : pipeline_early_operands(x);
 }
 
 /* ---- the Plan ---------------------------------------------------------------------------------------------------- */
