@@ -1,6 +1,7 @@
 //@ -- NAME_rows: a number for each row of an item's tiles, which came in a stage, into registers: a thread's are those
 //@ -- of the two rows of each block of 64 that it has of an accumulator. Eight neighbours of a warp, four lanes each. Or
-//@ -- the same number for all rows, which the producer sent.
+//@ -- the same number for all rows, which the producer sent. A warp meets before it reads: else ptxas reads between the
+//@ -- products that stand in front, and has the later ones wait for what it computes of that.
 //@ param tensor table
 //@ param offset int
 //@ param blocks int
@@ -11,6 +12,7 @@
 //@ if tensor.access == "global" then
 __device__ __forceinline__ void ${t}_rows(float (&rows)[${blocks}][2], u32 stage)
 {
+    __syncwarp();
     float element;
     asm volatile("ld.shared.f32 %0, [%1];" : "=f"(element) : "r"(shared_address(${offset} + stage * 4)) : "memory");
     #pragma unroll
@@ -20,6 +22,7 @@ __device__ __forceinline__ void ${t}_rows(float (&rows)[${blocks}][2], u32 stage
 //@ else
 __device__ __forceinline__ void ${t}_rows(float (&rows)[${blocks}][2], u32 stage, int first_row)
 {
+    __syncwarp();
     const u32 base = shared_address(${offset} + stage * ${tensor.tile_bytes}) + first_row * ${size};
     #pragma unroll
     for (int block = 0; block < ${blocks}; ++block)

@@ -1187,8 +1187,7 @@ ${call}();
 //@         local before = op == "mma_commit" and role.step[i - 1].call
 //@         if before and is_early(before) then
 //@             local ring = role.step[i - 2].ring
-${before}_next_a = mma_${before}_a(${ring}_next.stage, consumer);
-${before}_next_b = mma_${before}_b(${ring}_next.stage);
+mma_${before}_advance(${before}_next_a, ${before}_next_b, ${ring}_next.stage == 0);
 //@         end
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)

@@ -13,12 +13,10 @@ __device__ __forceinline__ u64 matrix_descriptor(u32 address, u32 leading_bytes,
 }
 //@ if early then
 
-// Its low half, known from here on: the compiler would else compute it again where it is used.
+// Its halves.
 __device__ __forceinline__ u32 matrix_descriptor_low(u32 address, u32 leading_bytes)
 {
-    u32 low = (address & 0x3ffff) >> 4 | leading_bytes >> 4 << 16;
-    asm volatile("" : "+r"(low));
-    return low;
+    return (address & 0x3ffff) >> 4 | leading_bytes >> 4 << 16;
 }
 
 __device__ __forceinline__ u64 matrix_descriptor_from(u32 low, u32 stride_bytes, u32 swizzle)

@@ -7,9 +7,9 @@
 //@ param tensors table
 //@ param a_offset int
 //@ param b_offset int
-//@ -- early: where a stage's operands lie is found before it is full, by mma_NAME_a and mma_NAME_b, and handed in.
+//@ -- early: stages of the ring of both operands, where these are found before their stage is full; 0: they are not.
 //@ param fresh bool
-//@ param early bool
+//@ param early int
 //@ local A, B = mma.operand[1], mma.operand[2]
 //@ local a, b = A.tensor and tensors[A.tensor], tensors[B.tensor]
 //@ local name, registers, blocks, steps = "mma_" .. mma.name, mma.n // 2, mma.blocks_m, mma.k_steps
@@ -53,9 +53,9 @@
 //@ if A.dtype == "bf16" or A.dtype == "fp16" then
 //@     modifiers = modifiers .. (a and ", " .. (A.mn_major and 1 or 0) or "") .. ", " .. (B.mn_major and 1 or 0)
 //@ end
-//@ local first = early and "u32 a" or a and "u32 a_stage" or "const u32 (&a)[" .. blocks .. "][" .. steps * 4 .. "]"
-//@ local last = a and not early and ", u32 warpgroup" or ""
-//@ local second = early and "b" or "b_stage"
+//@ local first = early > 0 and "u32 a" or a and "u32 a_stage" or "const u32 (&a)[" .. blocks .. "][" .. steps * 4 .. "]"
+//@ local last = a and early == 0 and ", u32 warpgroup" or ""
+//@ local second = early > 0 and "b" or "b_stage"
 
 // The registers of d in the statement below, by 64 rows.
 //@ for block = 0, blocks - 1 do
@@ -64,17 +64,23 @@
     "{${list}}"
 //@ end
 
-//@ if early then
-// Of operands a and b in a stage, what the statement takes.
-__device__ __forceinline__ u32 ${name}_a(u32 stage, u32 warpgroup)
+//@ if early > 0 then
+//@     local a_apart, b_apart = a.tile_bytes // 16, b.tile_bytes // 16
+//@     local a_back, b_back = (early - 1) * a_apart, (early - 1) * b_apart
+// Operands in the ring's first stage: the low halves of their descriptors.
+__device__ __forceinline__ void ${name}_begin(u32 &a, u32 &b, u32 warpgroup)
 {
-    const u32 a = shared_address(${a_offset} + stage * ${a.tile_bytes}) + warpgroup * ${blocks} * ${A.block_bytes};
-    return matrix_descriptor_low(a, ${A.leading_bytes});
+    a = matrix_descriptor_low(shared_address(${a_offset}) + warpgroup * ${blocks} * ${A.block_bytes}, ${A.leading_bytes});
+    b = matrix_descriptor_low(shared_address(${b_offset}), ${B.leading_bytes});
 }
 
-__device__ __forceinline__ u32 ${name}_b(u32 stage)
+// In the stage behind it, which is the first again where the ring wraps. Found in the turn before, and not, where the
+// compiler would compute it, between the wait for a stage and the instruction that takes it.
+__device__ __forceinline__ void ${name}_advance(u32 &a, u32 &b, bool wraps)
 {
-    return matrix_descriptor_low(shared_address(${b_offset} + stage * ${b.tile_bytes}), ${B.leading_bytes});
+    a += wraps ? -${a_back} : ${a_apart};
+    b += wraps ? -${b_back} : ${b_apart};
+    asm volatile("" : "+r"(a), "+r"(b));
 }
 
 //@ end
@@ -82,7 +88,7 @@ __device__ __forceinline__ u32 ${name}_b(u32 stage)
 // They run on; see mma_commit. One statement: the compiler looks at every register of d once.
 __device__ __forceinline__ void ${name}(${sums} (&d)[${blocks}][${registers}], ${first}, u32 ${second}${last}, int accumulate)
 {
-//@ if early then
+//@ if early > 0 then
 //@     local a_code, b_code = swizzle(a.swizzle).wgmma, swizzle(b.swizzle).wgmma
     const u64 a_tile = matrix_descriptor_from(a, ${A.stride_bytes}, ${a_code});
     const u64 b_tile = matrix_descriptor_from(b, ${B.stride_bytes}, ${b_code});

@@ -41,6 +41,6 @@
 //@         end
 //@     end
 //@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
-//@     b_offset = offset(mma.operand[2]), fresh = fresh, early = has(plan, "early") and has(plan.early, mma.name)
+//@     b_offset = offset(mma.operand[2]), fresh = fresh, early = has(plan, "early") and has(plan.early, mma.name) and plan.early[mma.name] or 0
 
 //@ end
