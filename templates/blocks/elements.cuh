@@ -29,7 +29,8 @@
 //@     if step.op == "fence_async" then fences[step.call] = true end
 //@ end
 //@ for _, step in ipairs(model.role.consumer.step) do
-//@     if step.op == "read" and has(step, "place") and model.place[step.place].kind == "rows" and not rows[step.call] then
+//@     local read = step.op == "read" and has(step, "place") and model.place[step.place].kind == "rows"
+//@     if read and not rows[step.call] then
 //@         rows[step.call] = true
 
 //@ include "blocks/stage_rows.cuh" tensor = model.tensor[step.tensor],

@@ -53,7 +53,8 @@
 //@ if A.dtype == "bf16" or A.dtype == "fp16" then
 //@     modifiers = modifiers .. (a and ", " .. (A.mn_major and 1 or 0) or "") .. ", " .. (B.mn_major and 1 or 0)
 //@ end
-//@ local first = early > 0 and "u32 a" or a and "u32 a_stage" or "const u32 (&a)[" .. blocks .. "][" .. steps * 4 .. "]"
+//@ local first = a and "u32 a_stage" or "const u32 (&a)[" .. blocks .. "][" .. steps * 4 .. "]"
+//@ if early > 0 then first = "u32 a" end
 //@ local last = a and early == 0 and ", u32 warpgroup" or ""
 //@ local second = early > 0 and "b" or "b_stage"
 
@@ -70,7 +71,8 @@
 // Operands in the ring's first stage: the low halves of their descriptors.
 __device__ __forceinline__ void ${name}_begin(u32 &a, u32 &b, u32 warpgroup)
 {
-    a = matrix_descriptor_low(shared_address(${a_offset}) + warpgroup * ${blocks} * ${A.block_bytes}, ${A.leading_bytes});
+    const u32 first = shared_address(${a_offset}) + warpgroup * ${blocks} * ${A.block_bytes};
+    a = matrix_descriptor_low(first, ${A.leading_bytes});
     b = matrix_descriptor_low(shared_address(${b_offset}), ${B.leading_bytes});
 }
 

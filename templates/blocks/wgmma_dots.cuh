@@ -40,7 +40,8 @@
 //@             fresh = fresh and has(step, "least") and step.least == 2
 //@         end
 //@     end
+//@     local early = has(plan, "early") and has(plan.early, mma.name) and plan.early[mma.name] or 0
 //@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
-//@     b_offset = offset(mma.operand[2]), fresh = fresh, early = has(plan, "early") and has(plan.early, mma.name) and plan.early[mma.name] or 0
+//@     b_offset = offset(mma.operand[2]), fresh = fresh, early = early
 
 //@ end

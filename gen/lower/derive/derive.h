@@ -58,7 +58,13 @@
 
 #include "lower/derive/work.h"
 
-enum { DERIVE_MAX_RINGS = 8, DERIVE_MAX_ALONG = 4, DERIVE_MAX_FLIGHTS = 16, DERIVE_MAX_HELD = 32, DERIVE_MAX_MASKS = 16 };
+enum {
+    DERIVE_MAX_RINGS = 8,
+    DERIVE_MAX_ALONG = 4,
+    DERIVE_MAX_FLIGHTS = 16,
+    DERIVE_MAX_HELD = 32,
+    DERIVE_MAX_MASKS = 16,
+};
 
 /* Loads that travel together. */
 struct derive_ring {
@@ -209,8 +215,9 @@ int derive_take_filled(struct derive *d, int ring);   /* a stage of a ring whose
 /* ---- derive_rings.c. 0, 1 or 3. */
 int derive_ring_of(const struct derive *d, int load); /* -1: none */
 
-/* derive_along.c. Finds what comes along, once rings are found and before these are in the Plan: rows, which bulk copies
- * bring, and `elements`, which the producer's thread does. Rows become loads of their ring; all get places. 0 or 3. */
+/* derive_along.c. Finds what comes along, once rings are found and before these are in the Plan: rows, which bulk
+ * copies bring, and `elements`, which the producer's thread does. Rows become loads of their ring; all get places. 0 or
+ * 3. */
 int derive_find_along(struct derive *d, bool rows, bool elements);
 
 /* The node is what comes along, or needs it. */
@@ -229,6 +236,9 @@ int derive_take(struct derive *d, int ring, int shift);
  * is `later`. */
 int derive_take_for(struct derive *d, int loop, bool later);
 
+/* Behind a loop: what keeps the registers of its resident operands. 0, 1, 3. */
+int derive_keep(struct derive *d, int loop);
+
 /* derive_down.c: turns go from the last to the first: as the kernel says; by default where the loop looks ahead and its
  * masks leave turns out and cut others (`masked`), if the order does not matter. *status: 3. */
 bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
@@ -244,9 +254,6 @@ int derive_limit(struct derive *d, int op, struct plan_step *store);
 
 /* Of a load whose rows a dot sums up to a limit: their end in the step that fills. 0, 1, 3. */
 int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill);
-
-/* Behind a loop: what keeps the registers of its resident operands (see there). 0, 1, 3. */
-int derive_keep(struct derive *d, int loop);
 
 /* ---- derive_idle.c */
 

@@ -1,5 +1,5 @@
-/* What comes along in a ring: what a loop's turn takes of a tensor for each row of its item, or one number for all rows;
- * scales, for one.
+/* What comes along in a ring: what a loop's turn takes of a tensor for each row of its item, or one number for all
+ * rows; scales, for one.
  *
  * Read from global memory by the threads that take it, such a value has to be under way from one turn to the next, for
  * a turn is no longer than the way to memory; and what the next turn computes of it waits for it in front of that
@@ -55,10 +55,12 @@ static bool is_row_of_memory(struct derive *d, int load)
 {
     const struct program_op *o = &d->work.program->op[load];
     const struct work_op *k = &d->work.op[load];
+    if (o->kind != PROGRAM_LOAD)
+        return false;
     const struct plan_tensor *t = &d->work.l->plan->tensor[o->tensor];
     int last = t->rank - 1, bytes = (int)tw_dtype_bytes(t->dtype);
     bool turns = false;
-    if (o->kind != PROGRAM_LOAD || t->out || k->element < 0 || o->at[last].length != d->rows || o->at[last].limit >= 0)
+    if (t->out || k->element < 0 || o->at[last].length != d->rows || o->at[last].limit >= 0)
         return false;
     if ((t->dtype != TW_FP32 && t->dtype != TW_BF16 && t->dtype != TW_FP16) || d->rows > MOST_BOX ||
         d->rows * bytes % BOX_UNIT != 0 || work_scope(&d->work, k->element) != WORK_ROW)

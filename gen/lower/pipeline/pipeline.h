@@ -212,7 +212,8 @@ int pipeline_check_elements(const struct pipeline *x); /* that steps can read th
 
 /* ---- pipeline_operands.c ----------------------------------------------------------------------------------------- */
 
-/* early.NAME for each dot whose operands' places are found in the turn before: stages of their ring. Once the steps are there. 0 or 3. */
+/* early.NAME, stages of their ring, for each dot whose operands are found in the turn before. Once the steps are there.
+ * 0 or 3. */
 int pipeline_early_operands(struct pipeline *x);
 
 /* ---- pipeline_stores.c: what stores of warpgroups hold ----------------------------------------------------------- */

@@ -1,7 +1,7 @@
-/* Where a dot's operands lie in a stage is known before the stage is full. A turn that waits for its own dot has nothing
- * on the tensor cores while it computes that, behind the wait for the stage and in front of the dot: a dozen dependent
- * instructions. So such a turn finds it for the next one, behind its own dot. Others, whose dots run on into the next
- * turn, lose nothing, and keep their registers.
+/* Where a dot's operands lie in a stage is known before the stage is full. A turn that waits for its own dot has
+ * nothing on the tensor cores while it computes that, behind the wait for the stage and in front of the dot: a dozen
+ * dependent instructions. So such a turn finds it for the next one, behind its own dot. Others, whose dots run on into
+ * the next turn, lose nothing, and keep their registers.
  */
 #include "lower/pipeline/pipeline.h"
 
