@@ -81,7 +81,7 @@ static int loop_of_element(struct derive *d, int node)
     const struct expr_node *n = &g->node[node];
     const struct plan_tensor *t = n->op == EXPR_TENSOR ? &d->work.l->plan->tensor[n->integer] : NULL;
     if (!t || t->out || n->type != EXPR_REAL || work_scope(&d->work, node) != WORK_UNIFORM ||
-        holds(g, node, EXPR_TILE, -1) || (t->dtype != TW_FP32 && t->dtype != TW_BF16 && t->dtype != TW_FP16))
+        holds(g, node, EXPR_TILE, -1) || t->dtype != TW_FP32)
         return -1;
     for (int i = 0; i < d->work.program->op_count; i++) {
         const struct program_op *o = &d->work.program->op[i];
