@@ -221,7 +221,7 @@ int derive_ring_of(const struct derive *d, int load); /* -1: none */
 int derive_find_along(struct derive *d, bool rows, bool elements);
 
 /* The node is what comes along, or needs it. */
-bool derive_comes_along(const struct derive *d, int node);
+bool derive_comes_along(struct derive *d, int node);
 
 /* The producer's steps for the elements of a stage, behind those of its tiles. 0, 1, 3. */
 int derive_send_along(struct derive *d, int ring, int shift);

@@ -16,24 +16,39 @@
 #include "lower/derive/derive.h"
 
 enum {
-    MOST_BOX = 256, /* elements of a box along a dim */
-    BOX_UNIT = 16,  /* bytes */
+    MOST_BOX = 256,   /* elements of a box along a dim */
+    BOX_UNIT = 16,    /* bytes */
     MOST_TENSORS = 8, /* of a ring */
 };
 
-/* True where a leaf of that kind is below the node, with that number or (-1) any. */
-static bool holds(const struct expr_graph *g, int node, enum expr_op op, int number)
+/* By node of the work graph: what the root is computed from, itself too; `always`: but for what a condition may leave
+ * out that is the same for a whole launch. NULL out of memory. */
+static bool *below(struct derive *d, int root, bool always)
 {
-    const struct expr_node *n = &g->node[node];
-    if (n->op == op && (number < 0 || n->integer == number))
-        return true;
-    for (int i = 0; i < 3; i++)
-        if (n->arg[i] >= 0 && holds(g, n->arg[i], op, number))
+    const struct expr_graph *g = &d->work.graph;
+    bool *marked = plan_alloc(d->work.l->plan, sizeof *marked * (size_t)(g->count + 1));
+    if (marked)
+        marked[root] = true;
+    for (int node = root; node >= 0 && marked; node--) { /* operands are earlier nodes */
+        const struct expr_node *n = &g->node[node];
+        const bool choice = n->op == EXPR_SELECT && always && work_scope(&d->work, n->arg[0]) == WORK_UNIFORM;
+        for (int i = 0; i < (choice ? 1 : 3) && marked[node]; i++)
+            if (n->arg[i] >= 0)
+                marked[n->arg[i]] = true;
+        for (int i = 0; n->op == EXPR_TENSOR && marked[node] && i < n->rank; i++)
+            marked[g->index[n->first_index + i]] = true;
+    }
+    return marked;
+}
+
+/* True where a leaf of that kind is below the node, with that number or (-1) any. */
+static bool holds(struct derive *d, int node, enum expr_op op, int number)
+{
+    const bool *marked = below(d, node, false);
+    for (int i = 0; i <= node && marked; i++)
+        if (marked[i] && d->work.graph.node[i].op == op && (number < 0 || d->work.graph.node[i].integer == number))
             return true;
-    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank; i++)
-        if (holds(g, g->index[n->first_index + i], op, number))
-            return true;
-    return false;
+    return !marked;
 }
 
 /* The ring of tiles that the loop's own dots read, filled by bulk copies in each of its turns; -1: there is none. */
@@ -67,46 +82,35 @@ static bool is_row_of_memory(struct derive *d, int load)
         return false;
     for (int i = 0; i < t->rank; i++) {
         if ((i < last && o->at[i].length > 1) || work_scope(&d->work, k->at[i]) != WORK_UNIFORM ||
-            holds(&d->work.graph, k->at[i], EXPR_TILE, -1))
+            holds(d, k->at[i], EXPR_TILE, -1))
             return false;
-        turns = turns || holds(&d->work.graph, k->at[i], EXPR_LOOP, k->parent);
+        turns = turns || holds(d, k->at[i], EXPR_LOOP, k->parent);
     }
     return turns;
 }
 
-/* A float that is the same for the whole item, and another in each turn of a loop with such a ring: that loop. -1 */
+/* A float that is the same for the whole item, and another in each turn of a loop with such a ring: that loop; -1:
+ * it is none. */
 static int loop_of_element(struct derive *d, int node)
 {
     const struct expr_graph *g = &d->work.graph;
     const struct expr_node *n = &g->node[node];
     const struct plan_tensor *t = n->op == EXPR_TENSOR ? &d->work.l->plan->tensor[n->integer] : NULL;
     if (!t || t->out || n->type != EXPR_REAL || work_scope(&d->work, node) != WORK_UNIFORM ||
-        holds(g, node, EXPR_TILE, -1) || t->dtype != TW_FP32)
+        holds(d, node, EXPR_TILE, -1) || t->dtype != TW_FP32)
         return -1;
     for (int i = 0; i < d->work.program->op_count; i++) {
         const struct program_op *o = &d->work.program->op[i];
         if (o->kind == PROGRAM_GATHER)
             return -1; /* all threads of the producer fill */
-        if (o->kind == PROGRAM_LOOP && holds(g, node, EXPR_LOOP, i) && ring_of_turns(d, i) >= 0)
+        if (o->kind == PROGRAM_LOOP && holds(d, node, EXPR_LOOP, i) && ring_of_turns(d, i) >= 0)
             return i;
     }
     return -1;
 }
 
-/* The node is read wherever the root is computed: it is in no choice by what is the same for a whole launch. */
-static bool is_always_read(struct derive *d, int root, int node)
-{
-    const struct expr_node *n = &d->work.graph.node[root];
-    if (root == node)
-        return true;
-    const bool left_out = n->op == EXPR_SELECT && work_scope(&d->work, n->arg[0]) == WORK_UNIFORM;
-    for (int i = 0; i < (left_out ? 1 : 3); i++)
-        if (n->arg[i] >= 0 && is_always_read(d, n->arg[i], node))
-            return true;
-    return false;
-}
-
-/* Nothing else reads the node's tensor, and the loop's own operations take the node. load: its LOAD; -1: none. */
+/* Nothing else reads the node's tensor, and the loop's own operations take the node, one of them always. load: its
+ * LOAD; -1: none. */
 static bool is_only_read(struct derive *d, int load, int node, int loop)
 {
     const struct program *p = d->work.program;
@@ -124,9 +128,12 @@ static bool is_only_read(struct derive *d, int load, int node, int loop)
     for (int u = 0; u < d->use_count; u++) {
         const int op = d->use[u].op, root = d->use[u].root;
         const int own = p->op[op].kind == PROGRAM_END ? p->op[op].loop : d->work.op[op].parent;
-        if (holds(g, root, EXPR_TENSOR, tensor) && own != loop)
+        if (holds(d, root, EXPR_TENSOR, tensor) && own != loop)
             return false;
-        always = always || is_always_read(d, root, node);
+        const bool *read = below(d, root, true);
+        if (!read)
+            return false;
+        always = always || read[node];
     }
     return always;
 }
@@ -171,10 +178,10 @@ int derive_find_along(struct derive *d, bool rows, bool elements)
     return status;
 }
 
-bool derive_comes_along(const struct derive *d, int node)
+bool derive_comes_along(struct derive *d, int node)
 {
     for (int i = 0; i < d->along_count; i++)
-        if (holds(&d->work.graph, node, EXPR_TENSOR, d->along[i].tensor))
+        if (holds(d, node, EXPR_TENSOR, d->along[i].tensor))
             return true;
     return false;
 }
