@@ -1186,8 +1186,9 @@ ${ring}_advance(${ring}_next);
 ${call}();
 //@         local before = op == "mma_commit" and role.step[i - 1].call
 //@         if before and is_early(before) then
-//@             local ring = role.step[i - 2].ring
-mma_${before}_advance(${before}_next_a, ${before}_next_b, ${ring}_next.stage == 0);
+//@             local stage = stage_of(model.mma[before].operand[2].tensor, i)
+//@             local next_stage = stage:sub(1, -7) .. "_next.stage"
+mma_${before}_advance(${before}_next_a, ${before}_next_b, ${next_stage} == 0);
 //@         end
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)

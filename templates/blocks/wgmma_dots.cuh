@@ -25,13 +25,17 @@
 //@ end
 //@ for _, mma in ipairs(plan.mma) do
 //@     -- Where the dot's operand lies: in the ring of the read before the instruction.
-//@     local function offset(operand)
+//@     local function ring_of(operand)
 //@         local name, ring, steps = operand.tensor, nil, plan.role.consumer.step
 //@         for i = 1, #steps do
 //@             local op = steps[i].op
 //@             if op == "read" and steps[i].tensor == name then ring = steps[i].ring end
 //@             if op == "mma" and steps[i].call == mma.name then break end
 //@         end
+//@         return ring
+//@     end
+//@     local function offset(operand)
+//@         local name, ring = operand.tensor, ring_of(operand)
 //@         return name and plan.shared[ring .. "." .. name].offset or 0
 //@     end
 //@     local fresh = true
@@ -40,7 +44,8 @@
 //@             fresh = fresh and has(step, "least") and step.least == 2
 //@         end
 //@     end
-//@     local early = has(plan, "early") and has(plan.early, mma.name) and plan.early[mma.name] or 0
+//@     local early = has(plan, "early") and has(plan.early, mma.name) and 1 or 0
+//@     if early > 0 then early = plan.ring[ring_of(mma.operand[2])].stages end
 //@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
 //@     b_offset = offset(mma.operand[2]), fresh = fresh, early = early
 

@@ -212,8 +212,7 @@ int pipeline_check_elements(const struct pipeline *x); /* that steps can read th
 
 /* ---- pipeline_operands.c ----------------------------------------------------------------------------------------- */
 
-/* early.NAME, stages of their ring, for each dot whose operands are found in the turn before. Once the steps are there.
- * 0 or 3. */
+/* early.NAME for each dot whose operands are found in the turn before. Once the steps are there. 0 or 3. */
 int pipeline_early_operands(struct pipeline *x);
 
 /* ---- pipeline_stores.c: what stores of warpgroups hold ----------------------------------------------------------- */

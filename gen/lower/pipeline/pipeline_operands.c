@@ -54,8 +54,7 @@ int pipeline_early_operands(struct pipeline *x)
     for (int i = 0; i < x->plan->mma_count; i++) {
         const int at = issued_at(x->d.consumer, i);
         if (at >= 0 && is_waited_for(x->d.consumer, at) &&
-            family_add_value(x->plan, plan_text(x->plan, "early.%s", x->plan->mma[i].name),
-                             x->plan->ring[x->d.consumer->step[at - 1].ring].stages))
+            family_add_value(x->plan, plan_text(x->plan, "early.%s", x->plan->mma[i].name), 1))
             return 3;
     }
     return 0;
