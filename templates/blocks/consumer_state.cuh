@@ -76,7 +76,7 @@ u32 ${r.name}_stage = 0;
 //@ for _, mma in ipairs(model.mma) do
 //@     if has(model, "early") and has(model.early, mma.name) then
 //@         local name = mma.name
-u32 ${name}_next_a, ${name}_next_b; // operands in the stage that comes next
+u32 ${name}_a = 0, ${name}_b = 0, ${name}_next_a, ${name}_next_b; // operands in this stage and in the next
 mma_${name}_begin(${name}_next_a, ${name}_next_b, consumer);
 //@     end
 //@ end

@@ -1181,21 +1181,22 @@ ${call}(${ring}_fill);
 ${call}(${ring}_next);
 ${ring}_stage = ${ring}_next.stage;
 ${ring}_advance(${ring}_next);
+//@         for _, mma in ipairs(model.mma) do
+//@             local name = mma.name
+//@             if is_early(name) and stage_of(mma.operand[2].tensor, #role.step) == ring .. "_stage" then
+${name}_a = ${name}_next_a, ${name}_b = ${name}_next_b;
+mma_${name}_advance(${name}_next_a, ${name}_next_b, ${ring}_next.stage == 0);
+//@             end
+//@         end
 //@     elseif op == "mma_fence" or op == "mma_commit" or op == "mma_wait" then
 //@         if i == foretells then foretell("while the last products run") end
 ${call}();
-//@         local before = op == "mma_commit" and role.step[i - 1].call
-//@         if before and is_early(before) then
-//@             local stage = stage_of(model.mma[before].operand[2].tensor, i)
-//@             local next_stage = stage:sub(1, -7) .. "_next.stage"
-mma_${before}_advance(${before}_next_a, ${before}_next_b, ${next_stage} == 0);
-//@         end
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
 //@         local first, last = a and stage_of(a, i) or step.place2, warps and ", warp" or a and ", " .. own_part or ""
 //@         local second = stage_of(b, i)
-//@         if is_early(call) then first, second, last = call .. "_next_a", call .. "_next_b", "" end
+//@         if is_early(call) then first, second, last = call .. "_a", call .. "_b", "" end
 //@         if fence_is_far(i) then
 mma_fence();
 //@         end

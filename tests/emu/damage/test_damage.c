@@ -116,7 +116,7 @@ static struct bench *open_bench(int which)
     struct outcome o;
     if (b->subject)
         return b;
-    bench_open(b, s, EMU_HAZARDS_FATAL);
+    bench_open(b, s, EMU_HAZARDS_STRICT);
     judge(b, &b->unit.plan, &o);
     if (o.refused || o.verdict != BENCH_CLEAN)
         fail_msg("%s without damage: %s, %s: %s", s->kernel, o.refused ? o.told : "passes",
