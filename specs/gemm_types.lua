@@ -35,7 +35,7 @@ kernel "gemm_fp8_blocks" {
   tile    = { m = 128, n = 128, k = 128 },
   A       = tensor { M, K, dtype = "fp8_e4m3" },
   B       = tensor { N, K, dtype = "fp8_e4m3" },
-  a_scale = tensor { M, (K + 127) // 128, dtype = "fp32" },
+  a_scale = tensor { (K + 127) // 128, M, dtype = "fp32" }, -- rows innermost: they come with the tiles
   b_scale = tensor { (N + 127) // 128, (K + 127) // 128, dtype = "fp32" },
   D       = tensor { M, N, dtype = "bf16", out = true },
   program = function(t, at, tile)
@@ -43,7 +43,7 @@ kernel "gemm_fp8_blocks" {
     local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
       local along, block = span(k, tile.k), k // 128
       local part = dot(load(t.A, m, along), load(t.B, n, along):t())
-      return sum + part * (load(t.a_scale, m, block):t() * t.b_scale[at.n // 128][block])
+      return sum + part * (load(t.a_scale, block, m):t() * t.b_scale[at.n // 128][block])
     end)
     store(t.D, m, n, sum)
   end,
@@ -52,7 +52,7 @@ kernel "gemm_fp8_blocks" {
       for j = 0, n.N - 1 do
         local sum = 0
         for k = 0, n.K - 1 do
-          local scale = t.a_scale[i][k // 128] * t.b_scale[j // 128][k // 128]
+          local scale = t.a_scale[k // 128][i] * t.b_scale[j // 128][k // 128]
           sum = sum + t.A[i][k] * t.B[j][k] * scale
         end
         t.D[i][j] = sum

@@ -21,6 +21,10 @@
 //@ end
 //@ for _, t in ipairs(plan.tensor) do if t.out then dtypes[t.dtype] = true end end
 //@ for _, p in ipairs(place) do if p.kind == "operand" then dtypes[p.dtype] = true end end
+//@ for _, s in ipairs(plan.role.consumer.step) do
+//@     local rows = s.op == "read" and has(s, "place") and place[s.place].kind == "rows"
+//@     if rows then dtypes[plan.tensor[s.tensor].dtype] = true end
+//@ end
 //@ for _, node in ipairs(plan.fused) do
 //@     if node.op == "TENSOR" then read[node.tensor], dtypes[plan.tensor[node.tensor].dtype] = true, true end
 //@     if node.op == "CAST" then dtypes[node.dtype] = true end

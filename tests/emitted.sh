@@ -63,13 +63,13 @@ cat >"$work/late.awk" <<'awk'
 /mma_commit\(\);/ { running = 1 }
 /mma_wait_0\(\);/ && running { waited = 1 }
 /^            }$/ { running = waited = 0 }
-waited && /_(at|along)\(args/ { print FILENAME ":" FNR ": " $0 }
+waited && /_(at|along)\(args|_rows\(/ { print FILENAME ":" FNR ": " $0 }
 awk
 mkdir "$work/early"
 for kernel in gemm_types:gemm_fp8_blocks gemm_weights:gemm_w8a16 gemm_weights:gemm_w4a16; do
     "$program" gen "specs/${kernel%:*}.lua" --kernel "${kernel#*:}" --arch sm_90a -o "$work/early" || echo failed
     awk -f "$work/late.awk" "$work/early/${kernel#*:}.sm_90a.cu"
-    grep -q '_along(args' "$work/early/${kernel#*:}.sm_90a.cu" || echo "reads nothing"
+    grep -qE '_along\(args|_rows\([a-z_]+, ab_stage' "$work/early/${kernel#*:}.sm_90a.cu" || echo "reads nothing"
 done >"$work/told" 2>&1
 [ ! -s "$work/told" ]
 ok $? "scales of a turn are read before its products are waited for" "$work/told"

@@ -14,7 +14,16 @@ u32 ${model.item_ring}_stage = 0;
 //@ local rows = 64 * blocks
 //@ local in_turn = false
 //@ for _, s in ipairs(model.role.consumer.step) do in_turn = in_turn or s.op == "loop" and has(s, "share") end
-//@ if in_turn then
+//@ local along = false -- rows come in stages
+//@ for _, s in ipairs(model.role.consumer.step) do
+//@     local place = s.op == "read" and has(s, "place") and model.place[s.place].kind == "rows"
+//@     along = along or place and model.tensor[s.tensor].access ~= "global"
+//@ end
+//@ if along and not in_turn then
+// Handed through a shuffle: the compiler would else find it again in each turn, in front of the reads of rows.
+const int first_row =
+    __shfl_sync(~0u, (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4, threadIdx.x % 32);
+//@ elseif in_turn then
 [[maybe_unused]] const int first_row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
 //@ else
 [[maybe_unused]] const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
@@ -62,6 +71,13 @@ i64 ${p.name}_begin[${blocks}][2];
 //@     if r.filler ~= "threads" and #r.tensor > 0 then
 ${r.name}_position ${r.name}_next = {0, 0}, ${r.name}_oldest = {0, 0};
 u32 ${r.name}_stage = 0;
+//@     end
+//@ end
+//@ for _, mma in ipairs(model.mma) do
+//@     if has(model, "early") and has(model.early, mma.name) then
+//@         local name = mma.name
+u32 ${name}_a = 0, ${name}_b = 0, ${name}_next_a, ${name}_next_b; // operands in this stage and in the next
+mma_${name}_begin(${name}_next_a, ${name}_next_b, consumer);
 //@     end
 //@ end
 //@ if parts then

@@ -1,5 +1,5 @@
 //@ -- What single elements and pairs of tensors are read and added to by: of tensors that functions name (read), and
-//@ -- where a consumer's step adds to what is there.
+//@ -- where a consumer's step adds to what is there; and what of a stage is read row by row.
 //@ param model table
 //@ param read table
 //@ local adds = false
@@ -22,5 +22,19 @@
 //@     if has(reads, "pairs") and reads.pairs then
 //@ include "blocks/tile_line.cuh" tensor = t, extent = model.extent[t.name], columns = reads.columns
 
+//@     end
+//@ end
+//@ local rows, fences = {}, {}
+//@ for _, step in ipairs(model.role.consumer.step) do
+//@     if step.op == "fence_async" then fences[step.call] = true end
+//@ end
+//@ for _, step in ipairs(model.role.consumer.step) do
+//@     local read = step.op == "read" and has(step, "place") and model.place[step.place].kind == "rows"
+//@     if read and not rows[step.call] then
+//@         rows[step.call] = true
+
+//@ include "blocks/stage_rows.cuh" tensor = model.tensor[step.tensor],
+//@     offset = model.shared[step.ring .. "." .. step.tensor].offset, blocks = model.mma[1].blocks_m,
+//@     fenced = has(fences, step.tensor .. "_read")
 //@     end
 //@ end

@@ -761,6 +761,21 @@ const int ${name} = ${value};
 //@     for k, d in ipairs(which) do all[d] = got[k] end
 //@     return all
 //@ end
+//@ -- The dot's operands are found in the turn before.
+//@ local function is_early(name) return has(model, "early") and has(model.early, name) end
+//@ -- The elements that are sent into the stage which step `number` waits for: under way while it does.
+//@ local function element_reads(number)
+//@     for i = number + 1, #role.step do
+//@         local step = role.step[i]
+//@         if step.op == "wait_empty" and step.ring == role.step[number].ring then break end
+//@         if step.op == "fill" and step.ring == role.step[number].ring and has(step, "node") then
+//@             local range = fragment_uniform("e" .. i .. "_", step.node)
+//@             local statements, value, tensor = range.at, range[1], step.tensor
+${statements}
+const float ${tensor}_element = ${value};
+//@         end
+//@     end
+//@ end
 //@ -- Whether step `number` reads what a loop of the next item takes first; the last of those that stand together.
 //@ local function is_foretold(number)
 //@     local step = role.step[number]
@@ -1048,6 +1063,7 @@ ${name} = ${start}${name}_turn * ${by};
 //@         end
 //@         storing = nil
 //@     elseif op == "wait_empty" then
+//@         element_reads(i)
 //@         if one_of and not shared_by_all(ring) then
 if (threadIdx.x < 32 && elect_one())
     ${call}(${ring}_fill);
@@ -1103,6 +1119,13 @@ ${call}(${ring}_stage);
 //@     elseif op == "fill" and model.ring[ring].filler == "peers" then
 ${call}(${ring}_fill, ${step.place}, consumer);
 ${ring}_advance(${ring}_fill);
+//@     elseif op == "fill" and has(step, "node") then
+//@         filled_of[ring] = ((filled_of[ring] or 0) + 1) % #model.ring[ring].tensor
+//@         local element = step.tensor .. "_element"
+${call}(${ring}_fill, ${element});
+//@         if filled_of[ring] == 0 then
+${ring}_advance(${ring}_fill);
+//@         end
 //@     elseif op == "fill" then
 //@         local at = coordinates(i)
 //@         local statements, list, filled = at.at, table.concat(at, ", "), (filled_of[ring] or 0) + 1
@@ -1158,6 +1181,13 @@ ${call}(${ring}_fill);
 ${call}(${ring}_next);
 ${ring}_stage = ${ring}_next.stage;
 ${ring}_advance(${ring}_next);
+//@         for _, mma in ipairs(model.mma) do
+//@             local name = mma.name
+//@             if is_early(name) and stage_of(mma.operand[2].tensor, #role.step) == ring .. "_stage" then
+${name}_a = ${name}_next_a, ${name}_b = ${name}_next_b;
+mma_${name}_advance(${name}_next_a, ${name}_next_b, ${ring}_next.stage == 0);
+//@             end
+//@         end
 //@     elseif op == "mma_fence" or op == "mma_commit" or op == "mma_wait" then
 //@         if i == foretells then foretell("while the last products run") end
 ${call}();
@@ -1166,6 +1196,7 @@ ${call}();
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
 //@         local first, last = a and stage_of(a, i) or step.place2, warps and ", warp" or a and ", " .. own_part or ""
 //@         local second = stage_of(b, i)
+//@         if is_early(call) then first, second, last = call .. "_a", call .. "_b", "" end
 //@         if fence_is_far(i) then
 mma_fence();
 //@         end
@@ -1175,6 +1206,9 @@ mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
 ${call}(${ring}_stage${next_item});
 //@     elseif op == "read" and model.ring[ring].filler == "peers" then
 ${call}(${step.place}, ${step.place2}, ${ring}_stage, consumer);
+//@     elseif op == "read" and call and model.place[step.place].kind == "rows" then
+//@         local row = model.tensor[step.tensor].access == "global" and "" or ", first_row"
+${call}(${step.place}, ${ring}_stage${row});
 //@     elseif op == "read" and call then
 //@         local who = warps and "warp_m" or own_part
 ${call}(${step.place}, ${ring}_stage, ${who});

@@ -21,10 +21,10 @@
 //@         end
 //@         if r.filler == "arrive" then
 //@             copied = true
-//@         elseif r.filler == "bulk" then
+//@         elseif r.filler == "bulk" and t.access == "tma" then
 //@             rings_of[name] = (has(rings_of, name) and rings_of[name] or 0) + 1
 //@             if t.multicast > 1 then shares[copy], shared_ring[r.name] = true, true else loads[copy] = true end
-//@         else
+//@         elseif r.filler ~= "bulk" then
 //@             stores[copy] = true
 //@         end
 //@     end
@@ -103,6 +103,10 @@
 //@             if r.filler == "arrive" then
 //@ include "blocks/tile_gather.cuh" tensor = plan.tensor[name], ring = r,
 //@     offset = plan.shared[r.name .. "." .. name].offset, extent = plan.extent[name], name = name .. "_copy"
+
+//@             elseif plan.tensor[name].access == "global" then
+//@ include "blocks/element_send.cuh" tensor = plan.tensor[name], ring = r,
+//@     offset = plan.shared[r.name .. "." .. name].offset
 
 //@             else
 //@ include "blocks/tile_load.cuh" tensor = plan.tensor[name], ring = r,

@@ -7,7 +7,9 @@
 //@ param tensors table
 //@ param a_offset int
 //@ param b_offset int
+//@ -- early: stages of the ring of both operands, where these are found before their stage is full; 0: they are not.
 //@ param fresh bool
+//@ param early int
 //@ local A, B = mma.operand[1], mma.operand[2]
 //@ local a, b = A.tensor and tensors[A.tensor], tensors[B.tensor]
 //@ local name, registers, blocks, steps = "mma_" .. mma.name, mma.n // 2, mma.blocks_m, mma.k_steps
@@ -52,7 +54,9 @@
 //@     modifiers = modifiers .. (a and ", " .. (A.mn_major and 1 or 0) or "") .. ", " .. (B.mn_major and 1 or 0)
 //@ end
 //@ local first = a and "u32 a_stage" or "const u32 (&a)[" .. blocks .. "][" .. steps * 4 .. "]"
-//@ local last = a and ", u32 warpgroup" or ""
+//@ if early > 0 then first = "u32 a" end
+//@ local last = a and early == 0 and ", u32 warpgroup" or ""
+//@ local second = early > 0 and "b" or "b_stage"
 
 // The registers of d in the statement below, by 64 rows.
 //@ for block = 0, blocks - 1 do
@@ -61,10 +65,36 @@
     "{${list}}"
 //@ end
 
+//@ if early > 0 then
+//@     local a_apart, b_apart = a.tile_bytes // 16, b.tile_bytes // 16
+//@     local a_back, b_back = (early - 1) * a_apart, (early - 1) * b_apart
+// Operands in the ring's first stage: the low halves of their descriptors.
+__device__ __forceinline__ void ${name}_begin(u32 &a, u32 &b, u32 warpgroup)
+{
+    const u32 first = shared_address(${a_offset}) + warpgroup * ${blocks} * ${A.block_bytes};
+    a = matrix_descriptor_low(first, ${A.leading_bytes});
+    b = matrix_descriptor_low(shared_address(${b_offset}), ${B.leading_bytes});
+}
+
+// In the stage behind it, which is the first again where the ring wraps. Found in the turn before, and not, where the
+// compiler would compute it, between the wait for a stage and the instruction that takes it.
+__device__ __forceinline__ void ${name}_advance(u32 &a, u32 &b, bool wraps)
+{
+    a += wraps ? -${a_back} : ${a_apart};
+    b += wraps ? -${b_back} : ${b_apart};
+    asm volatile("" : "+r"(a), "+r"(b));
+}
+
+//@ end
 // d = a b + (accumulate ? d : 0) for this warpgroup's rows: ${blocks} x ${steps} instructions of ${mma.m} x ${mma.n} x ${mma.k}.
 // They run on; see mma_commit. One statement: the compiler looks at every register of d once.
-__device__ __forceinline__ void ${name}(${sums} (&d)[${blocks}][${registers}], ${first}, u32 b_stage${last}, int accumulate)
+__device__ __forceinline__ void ${name}(${sums} (&d)[${blocks}][${registers}], ${first}, u32 ${second}${last}, int accumulate)
 {
+//@ if early > 0 then
+//@     local a_code, b_code = swizzle(a.swizzle).wgmma, swizzle(b.swizzle).wgmma
+    const u64 a_tile = matrix_descriptor_from(a, ${A.stride_bytes}, ${a_code});
+    const u64 b_tile = matrix_descriptor_from(b, ${B.stride_bytes}, ${b_code});
+//@ else
 //@ if a then
 //@     local code = swizzle(a.swizzle).wgmma
     u32 a = shared_address(${a_offset} + a_stage * ${a.tile_bytes}) + warpgroup * ${blocks} * ${A.block_bytes};
@@ -73,6 +103,7 @@ __device__ __forceinline__ void ${name}(${sums} (&d)[${blocks}][${registers}], $
 //@ local code = swizzle(b.swizzle).wgmma
     u32 b = shared_address(${b_offset} + b_stage * ${b.tile_bytes});
     u64 b_tile = matrix_descriptor(b, ${B.leading_bytes}, ${B.stride_bytes}, ${code});
+//@ end
     asm volatile("{\n"
                  ".reg .pred sum, all;\n"
                  ".reg .b64 a, b;\n"

@@ -3,8 +3,9 @@
 //@ param model table
 //@ local plan, loaded = model, {}
 //@ for _, step in ipairs(plan.role.consumer.step) do
-//@     if step.op == "read" and has(step, "place") and has(step, "tensor") and step.call and not loaded[step.call] then
-//@         local held, name = plan.place[step.place], step.tensor
+//@     local held = step.op == "read" and has(step, "place") and has(step, "tensor") and plan.place[step.place]
+//@     if held and held.kind == "operand" and step.call and not loaded[step.call] then
+//@         local name = step.tensor
 //@         loaded[step.call] = true
 //@ include "blocks/operand_load.cuh" name = step.call:sub(1, -9), tensor = plan.tensor[name],
 //@     offset = plan.shared[step.ring .. "." .. name].offset, blocks = plan.mma[1].blocks_m,
@@ -14,7 +15,7 @@
 
 //@     end
 //@ end
-//@ include "blocks/wgmma_descriptor.cuh"
+//@ include "blocks/wgmma_descriptor.cuh" early = has(plan, "early")
 
 //@ include "blocks/wgmma_order.cuh" roles = plan.role
 
@@ -24,13 +25,17 @@
 //@ end
 //@ for _, mma in ipairs(plan.mma) do
 //@     -- Where the dot's operand lies: in the ring of the read before the instruction.
-//@     local function offset(operand)
+//@     local function ring_of(operand)
 //@         local name, ring, steps = operand.tensor, nil, plan.role.consumer.step
 //@         for i = 1, #steps do
 //@             local op = steps[i].op
 //@             if op == "read" and steps[i].tensor == name then ring = steps[i].ring end
 //@             if op == "mma" and steps[i].call == mma.name then break end
 //@         end
+//@         return ring
+//@     end
+//@     local function offset(operand)
+//@         local name, ring = operand.tensor, ring_of(operand)
 //@         return name and plan.shared[ring .. "." .. name].offset or 0
 //@     end
 //@     local fresh = true
@@ -39,7 +44,9 @@
 //@             fresh = fresh and has(step, "least") and step.least == 2
 //@         end
 //@     end
+//@     local early = has(plan, "early") and has(plan.early, mma.name) and 1 or 0
+//@     if early > 0 then early = plan.ring[ring_of(mma.operand[2])].stages end
 //@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
-//@     b_offset = offset(mma.operand[2]), fresh = fresh
+//@     b_offset = offset(mma.operand[2]), fresh = fresh, early = early
 
 //@ end

@@ -17,7 +17,7 @@ end
 local function c(name, f)
   f.axes, f.grid, f.arch = "m n k", { m = M, n = N }, { sm_90a = {} }
   f.A, f.B = tensor { M, K, dtype = "fp8_e4m3" }, tensor { N, K, dtype = "fp8_e4m3" }
-  f.a_scale = tensor { M, (K + 127) // 128, dtype = "fp32" }
+  f.a_scale = tensor { (K + 127) // 128, M, dtype = "fp32" }
   f.b_scale = tensor { (N + 127) // 128, (K + 127) // 128, dtype = "fp32" }
   f.D = tensor { M, N, dtype = "bf16", out = true }
   f.program = function(t, at, tile)
@@ -25,7 +25,7 @@ local function c(name, f)
     local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
       local along = span(k, tile.k)
       local part = dot(load(t.A, m, along), load(t.B, n, along):t())
-      return sum + part * scale(t, at, tile, load(t.a_scale, m, k // 128):t(), k // 128)
+      return sum + part * scale(t, at, tile, load(t.a_scale, k // 128, m):t(), k // 128)
     end)
     store(t.D, m, n, sum)
   end

@@ -8,6 +8,9 @@
  * share a ring; the consumers take a stage where its first dot is issued (for dots in an inner loop: before it), the
  * producer fills it there.
  *
+ * ALONG. What a turn takes of a tensor for arithmetic, a number for each row of the item or one for all, comes in the
+ * stage of the tiles that its dots read (derive_along.c).
+ *
  * RESIDENT OPERANDS. A first operand that is loaded outside of the dot's loop goes into registers where there is room;
  * its stage is released at once, behind a fence: the next bulk copy would overtake what threads have read.
  * A first operand that is a cast of a load goes there right before its dot, behind which a fence stands.
@@ -55,7 +58,13 @@
 
 #include "lower/derive/work.h"
 
-enum { DERIVE_MAX_RINGS = 8, DERIVE_MAX_FLIGHTS = 16, DERIVE_MAX_HELD = 32, DERIVE_MAX_MASKS = 16 };
+enum {
+    DERIVE_MAX_RINGS = 8,
+    DERIVE_MAX_ALONG = 4,
+    DERIVE_MAX_FLIGHTS = 16,
+    DERIVE_MAX_HELD = 32,
+    DERIVE_MAX_MASKS = 16,
+};
 
 /* Loads that travel together. */
 struct derive_ring {
@@ -66,6 +75,14 @@ struct derive_ring {
     int users;               /* dots that read it */
     int inner;               /* the LOOP of `parent` in which they stand; -1: they stand beside the loads */
     int number;              /* of plan.ring */
+};
+
+/* What comes along in a ring: numbers of a LOAD, one for each row, or one element that all rows take. */
+struct derive_along {
+    int load; /* -1: an element */
+    int ring, tensor;
+    int node;  /* of the work graph: what arithmetic takes */
+    int place; /* plan_some(place) into which a turn's are read */
 };
 
 struct derive_dot {
@@ -96,6 +113,8 @@ struct derive {
     struct work work;
     struct derive_ring ring[DERIVE_MAX_RINGS];
     int ring_count;
+    struct derive_along along[DERIVE_MAX_ALONG];
+    int along_count;
     struct derive_dot *dot; /* by operation */
     int *loop;              /* by operation: of plan.loop */
     int rows;               /* of an item's tiles: the rows of every dot */
@@ -196,12 +215,29 @@ int derive_take_filled(struct derive *d, int ring);   /* a stage of a ring whose
 /* ---- derive_rings.c. 0, 1 or 3. */
 int derive_ring_of(const struct derive *d, int load); /* -1: none */
 
+/* derive_along.c. Finds what comes along, once rings are found and before these are in the Plan: rows, which bulk
+ * copies bring, and `elements`, which the producer's thread does. Rows become loads of their ring; all get places. 0 or
+ * 3. */
+int derive_find_along(struct derive *d, bool rows, bool elements);
+
+/* The node is what comes along, or needs it. */
+bool derive_comes_along(struct derive *d, int node);
+
+/* The producer's steps for the elements of a stage, behind those of its tiles. 0, 1, 3. */
+int derive_send_along(struct derive *d, int ring, int shift);
+
+/* A turn of the loop: those of its stage into their places, behind the wait for it. 0, 1, 3. */
+int derive_read_along(struct derive *d, int loop);
+
 /* The producer fills the ring's next stage, `shift` further in the loop around, and the consumers wait for it. */
 int derive_take(struct derive *d, int ring, int shift);
 
 /* So for the rings that dots of an inner loop read; stages of resident operands go back behind the next wait where that
  * is `later`. */
 int derive_take_for(struct derive *d, int loop, bool later);
+
+/* Behind a loop: what keeps the registers of its resident operands. 0, 1, 3. */
+int derive_keep(struct derive *d, int loop);
 
 /* derive_down.c: turns go from the last to the first: as the kernel says; by default where the loop looks ahead and its
  * masks leave turns out and cut others (`masked`), if the order does not matter. *status: 3. */
@@ -218,9 +254,6 @@ int derive_limit(struct derive *d, int op, struct plan_step *store);
 
 /* Of a load whose rows a dot sums up to a limit: their end in the step that fills. 0, 1, 3. */
 int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill);
-
-/* Behind a loop: what keeps the registers of its resident operands (see there). 0, 1, 3. */
-int derive_keep(struct derive *d, int loop);
 
 /* ---- derive_idle.c */
 

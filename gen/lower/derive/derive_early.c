@@ -10,7 +10,8 @@
  *
  * Behind the loop's last turn a read gives what is in the tensor there, or zero outside of it, and nobody takes it:
  * every read asks for the tensor's own extents. It is built with its masks, for the next turn may be the first that
- * needs them. Reads of a tensor that the kernel writes stay where they are, and so do those of a loop that looks ahead,
+ * needs them. What comes in the turn's own stage (derive_along.c) is read out of it, and a choice that needs it is made
+ * then. Reads of a tensor that the kernel writes stay where they are, and so do those of a loop that looks ahead,
  * whose turns begin under others, and of dots that are done when they are issued.
  */
 #include "lower/derive/derive_early.h"
@@ -121,7 +122,7 @@ static void find_reads(struct derive *d, struct derive_early *e, const unsigned 
     bool whole = n->op == EXPR_TENSOR || n->op == EXPR_SELECT;
     for (int i = 0; i < 3; i++)
         whole = whole || (n->arg[i] >= 0 && (needs[n->arg[i]] & AN_ELEMENT) && g->node[n->arg[i]].type != EXPR_REAL);
-    if (whole)
+    if (whole && !derive_comes_along(d, node))
         note(e->read, &e->reads, node);
     for (int i = 0; i < 3 && !whole; i++)
         if (n->arg[i] >= 0 && (needs[n->arg[i]] & AN_ELEMENT))
@@ -347,6 +348,7 @@ int derive_early_make(struct derive *d, int op)
     const struct derive_early *e = early_of(d, loop);
     const struct plan_loop *known = &d->work.l->plan->loop[d->loop[loop]];
     d->due = 0;
+    status = derive_read_along(d, loop);
     for (int i = 0; i < e->reads && !status; i++)
         status = derive_own(d, e->read[i].place, e->read[i].node);
     for (int i = 0; i < e->takes && !status; i++)

@@ -58,6 +58,7 @@ int derive_produce(struct derive *d, int number, int shift)
         for (int i = 0; i < ring->load_count && !status; i++)
             if (is_first_operand(d, ring->load[i]) == (first == 1))
                 status = bring(d, ring, ring->load[i], shift);
+    status = status ? status : derive_send_along(d, number, shift);
     if (status || bulk)
         return status;
     status = emit(d, ring, (struct plan_step){.op = PLAN_FENCE_ASYNC}, "fence");

@@ -82,8 +82,11 @@ static int import_tile(struct import *m, int number)
 {
     const struct program_op *op = &m->w->program->op[number];
     struct work_op *known = &m->w->op[number];
-    if (work_is_load(op))
-        return import_load(m, op);
+    if (work_is_load(op)) {
+        int element = import_load(m, op);
+        known->element = known->element == -1 || known->element == element ? element : -2;
+        return element;
+    }
     if (op->kind == PROGRAM_TRANSPOSE)
         return import_turned(m, op);
     if (known->result >= 0 && m->turned) {
@@ -464,7 +467,8 @@ int work_open(struct work *w, const struct program_lowering *l)
         const struct program_op *op = &w->program->op[i];
         struct work_op *k = &w->op[i];
         *k = (struct work_op){
-            .arg = {-1, -1, -1}, .leaf = -1, .result = -1, .from = -1, .to = -1, .inside = -1, .beyond = -1, .end = -1};
+            .arg = {-1, -1, -1}, .leaf = -1, .result = -1, .from = -1, .to = -1, .inside = -1, .beyond = -1, .end = -1,
+            .element = -1};
         if (op->kind == PROGRAM_END)
             around = w->op[op->loop].parent;
         k->parent = around;

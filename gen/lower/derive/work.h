@@ -20,6 +20,7 @@ struct work_op {
     int at[SPEC_MAX_RANK]; /* LOAD, GATHER, STORE: first coordinates; numbers of rows in their place */
     int end;               /* LOAD: rows of its tile up to the limit of its one span of rows that has one; -1 */
     bool summed;           /* LOAD: dots sum its rows, up to that end (derive.c) */
+    int element;           /* LOAD: the element of its tensor that arithmetic takes; -1: takes none, -2: several */
     int from, to;          /* LOOP */
     int inside;            /* STORE: the elements that are written; -1: all */
     int beyond;            /* STORE: the part of it that the extents of what is written do not tell; -1: nothing */

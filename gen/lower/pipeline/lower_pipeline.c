@@ -28,6 +28,7 @@ enum {
     SPARE_REGISTERS = 16,
     STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
     OTHER_REGISTERS = 24, /* of a consumer beside its places: addresses, descriptors, results under way */
+    ALONG_PADDING = 1024, /* at most, where tiles or results begin behind what came along in stages */
     BUFFERS = 2,          /* of results, a consumer; 1 where tiles leave no more room */
 };
 
@@ -343,6 +344,9 @@ int pipeline_stage_bytes(const struct pipeline *x, const struct derive_ring *rin
     int bytes = 0;
     for (int i = 0; i < ring->load_count; i++)
         bytes += x->plan->tensor[x->program->op[ring->load[i]].tensor].tile_bytes;
+    for (int i = 0; i < x->d.along_count; i++)
+        if (x->d.along[i].load < 0 && &x->d.ring[x->d.along[i].ring] == ring)
+            bytes += x->plan->tensor[x->d.along[i].tensor].tile_bytes;
     return bytes;
 }
 
@@ -358,7 +362,7 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
 {
     int each = 0, once = 0, limit = x->l->arch->shared_limit;
     int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, buffers = x->whole ? 1 : BUFFERS;
-    int fixed = chunk * buffers + rows_bytes(x);
+    int fixed = chunk * buffers + rows_bytes(x) + (x->d.along_count ? ALONG_PADDING : 0);
     for (int r = 0; r < x->d.ring_count; r++) {
         int bytes = pipeline_stage_bytes(x, &x->d.ring[r]) + STAGE_BARRIERS;
         if (x->d.ring[r].parent < 0)
@@ -379,19 +383,25 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
     return pipeline_check_stages(x, &all);
 }
 
+static int ring_tile(struct pipeline *x, int tensor, struct plan_ring *to)
+{
+    char name[128];
+    const struct plan_tensor *t = &x->plan->tensor[tensor];
+    const int align = t->tile_bytes < 16 ? t->tile_bytes : (int)tw_swizzles[t->swizzle].align;
+    to->tensor[to->tensor_count++] = tensor;
+    snprintf(name, sizeof name, "%s.%s", to->name, t->name);
+    return family_add_shared(x->plan, name, to->stages * t->tile_bytes, align, to->stages) ? 0 : 3;
+}
+
 int pipeline_ring_tiles(struct pipeline *x, const struct derive_ring *ring, struct plan_ring *to)
 {
-    to->tensor_count = ring->load_count;
-    for (int i = 0; i < ring->load_count; i++) {
-        char name[128];
-        int tensor = x->program->op[ring->load[i]].tensor, stages = to->stages;
-        const struct plan_tensor *t = &x->plan->tensor[tensor];
-        to->tensor[i] = tensor;
-        snprintf(name, sizeof name, "%s.%s", ring->name, t->name);
-        if (!family_add_shared(x->plan, name, stages * t->tile_bytes, (int)tw_swizzles[t->swizzle].align, stages))
-            return 3;
-    }
-    return 0;
+    int status = 0;
+    for (int i = 0; i < ring->load_count && !status; i++)
+        status = ring_tile(x, x->program->op[ring->load[i]].tensor, to);
+    for (int i = 0; i < x->d.along_count && !status; i++)
+        if (x->d.along[i].load < 0 && &x->d.ring[x->d.along[i].ring] == ring)
+            status = ring_tile(x, x->d.along[i].tensor, to);
+    return status;
 }
 
 static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
@@ -557,7 +567,8 @@ static int memory_and_roles(struct pipeline *x)
     x->d.producer->one_thread = true;
     x->d.consumer = &p->role[p->role_count - 1];
     x->d.registers = x->d.consumer->registers;
-    return derive_steps(&x->d);
+    status = derive_steps(&x->d);
+    return status ? status : pipeline_early_operands(x);
 }
 
 /* ---- the Plan ---------------------------------------------------------------------------------------------------- */
@@ -636,6 +647,27 @@ bool pipeline_only_multiplies(const struct pipeline *x)
     return plain;
 }
 
+/* Bulk stores write whole 16-byte chunks of rows: where an extent that the launch brings may be no multiple of them,
+ * there is a second variant, which stores elements. A constant extent is one or the other in both. */
+static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
+{
+    (void)arch;
+    for (int i = 0; i < kernel->program->op_count; i++) {
+        const struct program_op *o = &kernel->program->op[i];
+        if (o->kind != PROGRAM_STORE || o->arg[0].columns == 1)
+            continue;
+        const struct spec_tensor *t = &kernel->tensor[o->tensor];
+        const struct expr_node *n = &kernel->shape.node[t->dim[t->rank - 1]];
+        int64_t bytes = (int64_t)tw_dtype_bytes(t->dtype), extent;
+        bool whole = expr_is_int(&kernel->shape, t->dim[t->rank - 1], &extent);
+        if (n->op == EXPR_SYMBOL)
+            whole = spec->dim[n->integer].multiple * bytes % 16 == 0;
+        if (!whole)
+            return 2;
+    }
+    return 1;
+}
+
 static int decide(struct pipeline *x)
 {
     struct plan *p = x->plan;
@@ -658,6 +690,10 @@ static int decide(struct pipeline *x)
     status |= pipeline_cluster(x) | pipeline_least_stages(x) | pipeline_check_stream(x);
     status |= status == 3 ? 0 : pipeline_carried(x);
     status = status ? status : pipeline_resident(x, OTHER_REGISTERS, consumer_registers(x->d.consumers));
+    /* Rows that bulk copies cannot bring are read in the other variant. A producer with few registers sends nothing. */
+    const bool rows = x->l->variant == 0 && variants(x->l->spec, x->l->kernel, x->l->arch) > 1;
+    const bool much = pipeline_registers_taken(x) + OTHER_REGISTERS > CONSUMER_REGISTERS - SPARE_REGISTERS;
+    status = status ? status : derive_find_along(&x->d, rows, !much && !copies(x));
     status |= status == 3 ? 0 : pipeline_tensors(x);
     int stages, item_stages;
     if (status == 1)
@@ -685,27 +721,6 @@ static int decide(struct pipeline *x)
 static bool takes(const struct program *program, const struct arch *arch)
 {
     return arch->wgmma && program_holds(program, PROGRAM_DOT);
-}
-
-/* Bulk stores write whole 16-byte chunks of rows: where an extent that the launch brings may be no multiple of them,
- * there is a second variant, which stores elements. A constant extent is one or the other in both. */
-static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
-{
-    (void)arch;
-    for (int i = 0; i < kernel->program->op_count; i++) {
-        const struct program_op *o = &kernel->program->op[i];
-        if (o->kind != PROGRAM_STORE || o->arg[0].columns == 1)
-            continue;
-        const struct spec_tensor *t = &kernel->tensor[o->tensor];
-        const struct expr_node *n = &kernel->shape.node[t->dim[t->rank - 1]];
-        int64_t bytes = (int64_t)tw_dtype_bytes(t->dtype), extent;
-        bool whole = expr_is_int(&kernel->shape, t->dim[t->rank - 1], &extent);
-        if (n->op == EXPR_SYMBOL)
-            whole = spec->dim[n->integer].multiple * bytes % 16 == 0;
-        if (!whole)
-            return 2;
-    }
-    return 1;
 }
 
 static int lower(const struct program_lowering *l)

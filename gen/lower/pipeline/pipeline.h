@@ -210,6 +210,11 @@ int pipeline_check_store(const struct pipeline *x, int op); /* its value has the
 int pipeline_elements(struct pipeline *x);
 int pipeline_check_elements(const struct pipeline *x); /* that steps can read them; 0, 1, 3 */
 
+/* ---- pipeline_operands.c ----------------------------------------------------------------------------------------- */
+
+/* early.NAME for each dot whose operands are found in the turn before. Once the steps are there. 0 or 3. */
+int pipeline_early_operands(struct pipeline *x);
+
 /* ---- pipeline_stores.c: what stores of warpgroups hold ----------------------------------------------------------- */
 
 /* Looks at the arithmetic of all stores, before pipeline_chunk. 0 or 3. */

@@ -168,6 +168,30 @@ static int operand(struct pipeline *x, int op, int which)
     return 0;
 }
 
+/* What comes in the stage of tiles: one box, of this block's rows, or one element as a float. 0 or 3. */
+static int along(struct pipeline *x, const struct derive_along *a)
+{
+    struct plan_tensor *t = &x->plan->tensor[a->tensor];
+    const struct program_op *o = &x->program->op[a->load < 0 ? 0 : a->load];
+    t->multicast = 1;
+    if (a->load < 0) {
+        t->tile_bytes = (int)sizeof(float);
+        return family_reason(x->plan, plan_text(x->plan, "via.%s", t->name), "sent",
+                             "a number a turn: the producer sends it into the stage that the same turn multiplies");
+    }
+    t->access = PLAN_ACCESS_TMA;
+    t->align = 16;
+    t->swizzle = TW_SWIZZLE_NONE;
+    for (int d = 0; d < t->rank; d++)
+        t->tile[d] = t->box[d] = o->at[d].length > 0 ? o->at[d].length : 1;
+    t->boxes = 1;
+    t->box_bytes = t->tile_bytes = x->d.rows * (int)tw_dtype_bytes(t->dtype);
+    if (cached(x, o->tensor) || family_add_value(x->plan, plan_text(x->plan, "share.%s", t->name), 1))
+        return 3;
+    return family_reason(x->plan, plan_text(x->plan, "via.%s", t->name), "bulk",
+                         "a number a row: it comes in the stage of the tiles that the same turn multiplies");
+}
+
 /* A chunk of a store whose rows run along the innermost dim: 64 of them, and as many columns as one swizzle turns well.
  */
 static int turned_output(struct pipeline *x, const struct program_op *o, const struct program_tile *tile)
@@ -294,6 +318,8 @@ int pipeline_tensors(struct pipeline *x)
         if (work_is_store(&x->program->op[i]))
             status |= output(x, i) | pipeline_check_store(x, i);
     }
+    for (int i = 0; i < x->d.along_count && !status; i++)
+        status = along(x, &x->d.along[i]);
     if (status)
         return status;
     const struct spec_value *promotion = pipeline_field(x, "l2_promotion");

@@ -74,6 +74,12 @@ static const struct bench_subject subjects[] = {
      .single = 1,
      .sms = 2,
      .set = {{{200, 264, 344}, 7}, {{200, 264, 40}, 2}, {{200, 264, 0}, 1}}},
+    {.spec = "tests/programs/pipeline_along.lua",
+     .kernel = "along_two_stages",
+     .stages = 2,
+     .single = 1,
+     .sms = 1,
+     .set = {{{264, 136, 200}, 7}, {{136, 136, 24}, 2}, {{136, 136, 0}, 1}}},
     {.spec = "tests/programs/pipeline_items.lua",
      .kernel = "items_of_three",
      .stages = 3,
@@ -110,7 +116,7 @@ static struct bench *open_bench(int which)
     struct outcome o;
     if (b->subject)
         return b;
-    bench_open(b, s, EMU_HAZARDS_FATAL);
+    bench_open(b, s, EMU_HAZARDS_STRICT);
     judge(b, &b->unit.plan, &o);
     if (o.refused || o.verdict != BENCH_CLEAN)
         fail_msg("%s without damage: %s, %s: %s", s->kernel, o.refused ? o.told : "passes",

@@ -1,0 +1,91 @@
+#!/bin/sh
+# Numbers that come in the stage of the tiles that a turn multiplies, on the emulator, hazards strict; which do and which
+# do not; and what it says of a text in which one is read too early or too late, comes to another place, or its bytes are
+# not counted. TAP on stdout.
+#   usage: tests/emu/along.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU.
+set -u
+program=${1:-build/tilewright}
+work=$(mktemp -d "${TMPDIR:-/tmp}/tw_along_XXXXXX") || exit 3
+trap 'rm -rf "$work"' EXIT
+TILEWRIGHT_CACHE=${TILEWRIGHT_CACHE:-$work/cache}
+export TILEWRIGHT_CACHE
+. tests/tap.sh
+
+if ! "$program" doctor >/dev/null 2>&1; then
+    echo "ok 1 - numbers that come with tiles, on the emulator # SKIP there is no NVRTC"
+    exit 0
+fi
+case $program in /*) ;; *) program=$PWD/$program ;; esac
+spec=$PWD/tests/programs/pipeline_along.lua
+
+for mode in eager late random; do
+    "$program" run "$spec" --device emu --arch sm_90a --complete $mode --hazards strict >"$work/out" 2>&1 &&
+        ! grep -q '^hazard' "$work/out"
+    ok $? "completion $mode" "$work/out"
+done
+
+# How each kernel of the first variant has its numbers: from a stage, and by whom they come there, or by its threads.
+ways() {
+    "$program" plan "$spec" --kernel "$1" --arch sm_90a 2>&1 | awk '
+        /, variant/ { exit }
+        $2 ~ /^[a-z]+_(rows|send|load|next)$/ { known[$2] = 1 }
+        END { for (way in known) print way }' | sort | tr '\n' ' '
+}
+while read -r kernel expected; do
+    got=$(ways "$kernel")
+    [ "$got" = "$expected " ]
+    ok $? "$kernel: $expected"
+    [ "$got" = "$expected " ] || echo "# $got"
+done <<'kernels'
+along_plain rows_load rows_rows
+along_both one_rows one_send rows_load rows_rows
+along_element one_rows one_send
+along_choice one_rows one_send rows_load rows_rows
+along_swapped rows_load rows_rows
+along_groups one_rows one_send rows_load rows_rows
+along_not_twice one_next rows_load rows_rows
+along_not_aligned rows_next
+kernels
+! ways along_asked | grep -q _rows
+ok $? "along_asked: what a launch leaves out comes in no stage"
+
+# A text by hand, in its folder: what NVRTC makes of it is kept by its content and its name.
+"$program" gen "$spec" --kernel along_two_stages --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+text=$work/gen/along_two_stages.sm_90a.cu
+# broken NAME HAZARD AWK [MODE]: the text, edited so, is reported under that hazard.
+broken() {
+    awk "$3"' { print }' "$text" >"$work/broken.cu"
+    ! cmp -s "$text" "$work/broken.cu" &&
+        ! (cd "$work" && "$program" run "$spec" --kernel along_two_stages --device emu --source broken.cu \
+            --complete "${4:-random}" --hazards strict --set M=264,N=264,K=336 --inputs integer --rows dense) \
+            >"$work/out" 2>&1 && grep -q "$2" "$work/out"
+    ok $? "$1: $2" "$work/out"
+}
+broken "rows are read before their stage is full" UNORDERED-READ \
+    '/ab_wait_full\(ab_next\);/ { print "rows_rows(rows_row, ab_next.stage, first_row);" }
+     /^ *rows_rows\(/ { next }' late
+broken "the element is read before its stage is full" UNORDERED-READ \
+    '/ab_wait_full\(ab_next\);/ { print "one_rows(one_row, ab_next.stage);" }
+     /^ *one_rows\(/ { next }' late
+broken "rows are read behind the release" 'UNORDERED-WRITE\|UNORDERED-READ\|PROXY-FENCE' \
+    '{ print } /^ *ab_release\(/ { print "rows_rows(rows_row, ab_stage, first_row);" } { next }' late
+broken "the element is read behind the release" 'UNORDERED-WRITE\|UNORDERED-READ\|PROXY-FENCE' \
+    '{ print } /^ *ab_release\(/ { print "one_rows(one_row, ab_stage);" } { next }' late
+broken "no fence behind what was read" PROXY-FENCE '/^ *one_read\(\);/ { next }'
+broken "the element's bytes are not announced" 'TX-BYTES\|DEADLOCK\|UNORDERED\|FAILED' \
+    '/barrier_arrive_expect\(ab_full\(p.stage\), [0-9]+\)/ { n = $0; match(n, /, [0-9]+\)/)
+         bytes = substr(n, RSTART + 2, RLENGTH - 3); sub(/, [0-9]+\)/, ", " bytes - 4 ")") }'
+broken "the element is never sent" DEADLOCK '/^ *one_send\(ab_fill/ { next }'
+broken "rows never come" DEADLOCK '/^ *rows_load\(args/ { next }'
+broken "the element goes to a stage of its neighbour" 'UNINIT\|FAILED\|UNORDERED' \
+    '/^ *one_send\(ab_fill/ { print "const ab_position other = {1 - ab_fill.stage, ab_fill.phase};"
+         sub(/ab_fill/, "ab_fill, other") } /void one_send\(/ { sub(/ab_position p,/, "ab_position p, ab_position at,") }
+     /shared_address\([0-9]+ \+ p.stage \* 4\)\),/ { sub(/p.stage/, "at.stage") }'
+broken "a thread takes another row's number" 'FAILED' '/^ *rows_rows\(/ { sub(/first_row/, "(first_row ^ 1)") }'
+broken "the turn takes the number of the block before" 'FAILED' '/^ *one_send\(ab_fill/ {
+         sub(/one_element/, "one_at(args, at_n / 64, at_k / 64 - 1)") }'
+broken "operands do not go on to the next stage" 'FAILED\|UNORDERED\|REG-IN-FLIGHT' '/^ *mma_dot_advance\(dot/ { next }'
+broken "operands go on beyond the last stage" 'FAILED\|UNORDERED\|UNINIT\|BOUNDS' \
+    '/^ *mma_dot_advance\(dot/ { sub(/ab_next.stage == 0/, "false") }'
+echo "1..$count"
+[ "$failed" -eq 0 ]

@@ -1,0 +1,125 @@
+-- What a turn takes beside its dots comes in the stage of the tiles that they read: a number for each row, of any of
+-- three types, and one for all rows; with one to three consumers, clusters, consumers in turns and items in turn,
+-- groups of rows, choices, conversions. And what looks like it and is read by threads as ever.
+local M, N, K, G = dims "M N K G"
+local sizes = { { M = 264, N = 264, K = 336 }, { M = 200, N = 328, K = 72 }, { M = 72, N = 40, K = 0 } }
+local function blocks() return (K + 63) // 64 end
+
+-- part: what the turn adds to its sum; of(t, k, m): its tile, of a load of the rows' numbers.
+local function along(name, fields)
+  local own = {
+    axes = "m n k", grid = { m = M, n = N }, tile = { m = 128, n = 64, k = 64 }, arch = { sm_90a = {} }, run = sizes,
+    A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" },
+    rows = tensor { blocks(), M, dtype = "fp32" },
+    D = tensor { M, N, dtype = "bf16", out = true },
+  }
+  local part = fields.part or function(t, dot, row) return dot * row end
+  fields.part = nil
+  for key, value in pairs(own) do if fields[key] == nil then fields[key] = value end end
+  fields.rows = fields.rows or nil
+  fields.program = fields.program or function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
+      local s, block = span(k, tile.k), k // 64
+      local row = given "rows" and load(t.rows, block, m):t() or 1
+      return sum + part(t, dot(load(t.A, m, s), load(t.B, n, s):t()), row, at, block)
+    end)
+    store(t.D, m, n, sum)
+  end
+  return kernel(name)(fields)
+end
+
+local one = tensor { (N + 63) // 64, blocks(), dtype = "fp32" }
+local function both(t, dot, row, at, block) return dot * (row * t.one[at.n // 64][block]) end
+along("along_plain", {})
+along("along_both", { one = one, part = both, cluster = { m = 2 } })
+along("along_bf16", { rows = tensor { blocks(), M, dtype = "bf16" }, part = both, one = one,
+  cluster = { m = 1, n = 2 } })
+along("along_fp16", { rows = tensor { blocks(), M, dtype = "fp16" }, cluster = { m = 2, n = 2 } })
+along("along_element", { rows = false, one = one,
+  part = function(t, dot, _, at, block) return dot * t.one[at.n // 64][block] end })
+along("along_one_consumer", { tile = { m = 64, n = 64, k = 64 }, one = one, part = both })
+along("along_two_blocks", { tile = { m = 256, n = 64, k = 64 }, one = one, part = both })
+along("along_three", { tile = { m = 192, n = 64, k = 64 }, one = one, part = both })
+along("along_turns", { pipeline = { turns = true }, one = one, part = both })
+along("along_items", { tile = { m = 64, n = 64, k = 64 }, pipeline = { mode = "items" }, cluster = { m = 1 }, one = one,
+  part = both })
+along("along_two_stages", { pipeline = { stages = 2 }, cluster = { m = 1 }, one = one, part = both })
+along("along_counter", { schedule = { dynamic = true }, cluster = { m = 1 }, one = one, part = both })
+-- A choice that needs a row's number is made in its turn; one by what a launch says leaves nothing unread.
+along("along_choice", { one = one, limit = scalar("fp32", 0.25), part = function(t, dot, row, at, block)
+  return dot * where(gt(row, t.limit), row, t.one[at.n // 64][block])
+end })
+along("along_asked", { weight = scalar("fp32", 1), part = function(t, dot, row)
+  return dot * where(ne(t.weight, 0), row, 1)
+end })
+-- A number of rows for both of two sums.
+along("along_two_sums", {
+  C = tensor { N, K, dtype = "bf16" }, E = tensor { M, N, dtype = "bf16", out = true },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local first, second = loop("k", range(0, K, tile.k), { zeros(), zeros() }, function(k, first, second)
+      local s, row = span(k, tile.k), load(t.rows, k // 64, m):t()
+      local a = load(t.A, m, s)
+      return first + dot(a, load(t.B, n, s):t()) * row, second + dot(a, load(t.C, n, s):t()) * row
+    end)
+    store(t.D, m, n, first)
+    store(t.E, m, n, second)
+  end,
+})
+-- Read twice, with columns, or of a tensor whose rows no second variant has: by threads, as ever.
+along("along_not_twice", { one = one, part = function(t, dot, row, at, block)
+  return dot * (row * t.one[at.n // 64][block] + t.one[0][block])
+end })
+along("along_not_columns", { rows = tensor { blocks(), N, dtype = "fp32" }, program = function(t, at, tile)
+  local m, n = span(at.m, tile.m), span(at.n, tile.n)
+  local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
+    local s = span(k, tile.k)
+    return sum + dot(load(t.A, m, s), load(t.B, n, s):t()) * load(t.rows, k // 64, n)
+  end)
+  store(t.D, m, n, sum)
+end })
+along("along_not_aligned", { D = tensor { M, 64, dtype = "bf16", out = true }, B = tensor { 64, K, dtype = "bf16" },
+  grid = { m = M, n = 64 }, run = { { M = 264, K = 336 }, { M = 41, K = 72 } } })
+-- Groups of rows, each with its own matrix and its own numbers.
+along("along_groups", {
+  axes = "g m n k", grid = { g = G, m = M, n = N }, cluster = { m = 1 },
+  A = tensor { G, M, K, dtype = "bf16" }, B = tensor { G, N, K, dtype = "bf16" },
+  rows = tensor { G, blocks(), M, dtype = "fp32" }, one = tensor { G, blocks(), dtype = "fp32" },
+  D = tensor { G, M, N, dtype = "bf16", out = true },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
+      local s = span(k, tile.k)
+      local part = dot(load(t.A, at.g, m, s), load(t.B, at.g, n, s):t())
+      return sum + part * (load(t.rows, at.g, k // 64, m):t() * t.one[at.g][k // 64])
+    end)
+    store(t.D, at.g, m, n, sum)
+  end,
+  run = { { G = 3, M = 136, N = 72, K = 200 } },
+})
+-- Weights of 8 bits, converted in registers, with a number for each row and 64 of them.
+along("along_weights", {
+  A = tensor { M, K, dtype = "int8" },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
+      local s = span(k, tile.k)
+      local part = dot(cast(load(t.A, m, s), "bf16"), load(t.B, n, s):t())
+      return sum + part * load(t.rows, k // 64, m):t()
+    end)
+    store(t.D, m, n, sum)
+  end,
+})
+-- Few columns: the second operand takes the instruction's rows, whose numbers come along.
+along("along_swapped", {
+  tile = { m = 16, n = 128, k = 64 }, rows = tensor { blocks(), N, dtype = "fp32" },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
+      local s = span(k, tile.k)
+      return sum + dot(load(t.A, m, s), load(t.B, n, s):t()) * load(t.rows, k // 64, n)
+    end)
+    store(t.D, m, n, sum)
+  end,
+})
