@@ -647,26 +647,7 @@ bool pipeline_only_multiplies(const struct pipeline *x)
     return plain;
 }
 
-/* Bulk stores write whole 16-byte chunks of rows: where an extent that the launch brings may be no multiple of them,
- * there is a second variant, which stores elements. A constant extent is one or the other in both. */
-static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
-{
-    (void)arch;
-    for (int i = 0; i < kernel->program->op_count; i++) {
-        const struct program_op *o = &kernel->program->op[i];
-        if (o->kind != PROGRAM_STORE || o->arg[0].columns == 1)
-            continue;
-        const struct spec_tensor *t = &kernel->tensor[o->tensor];
-        const struct expr_node *n = &kernel->shape.node[t->dim[t->rank - 1]];
-        int64_t bytes = (int64_t)tw_dtype_bytes(t->dtype), extent;
-        bool whole = expr_is_int(&kernel->shape, t->dim[t->rank - 1], &extent);
-        if (n->op == EXPR_SYMBOL)
-            whole = spec->dim[n->integer].multiple * bytes % 16 == 0;
-        if (!whole)
-            return 2;
-    }
-    return 1;
-}
+static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch);
 
 static int decide(struct pipeline *x)
 {
@@ -721,6 +702,27 @@ static int decide(struct pipeline *x)
 static bool takes(const struct program *program, const struct arch *arch)
 {
     return arch->wgmma && program_holds(program, PROGRAM_DOT);
+}
+
+/* Bulk stores write whole 16-byte chunks of rows: where an extent that the launch brings may be no multiple of them,
+ * there is a second variant, which stores elements. A constant extent is one or the other in both. */
+static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
+{
+    (void)arch;
+    for (int i = 0; i < kernel->program->op_count; i++) {
+        const struct program_op *o = &kernel->program->op[i];
+        if (o->kind != PROGRAM_STORE || o->arg[0].columns == 1)
+            continue;
+        const struct spec_tensor *t = &kernel->tensor[o->tensor];
+        const struct expr_node *n = &kernel->shape.node[t->dim[t->rank - 1]];
+        int64_t bytes = (int64_t)tw_dtype_bytes(t->dtype), extent;
+        bool whole = expr_is_int(&kernel->shape, t->dim[t->rank - 1], &extent);
+        if (n->op == EXPR_SYMBOL)
+            whole = spec->dim[n->integer].multiple * bytes % 16 == 0;
+        if (!whole)
+            return 2;
+    }
+    return 1;
 }
 
 static int lower(const struct program_lowering *l)
