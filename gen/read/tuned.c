@@ -244,13 +244,12 @@ static int make_setup(const struct call *c, const char *path, const char *use, c
     return index;
 }
 
-/* The set-up of that text with the row's sizes as numbers: its name ends with them. */
-static int make_exact(const struct call *c, const char *path, const char *use, const char *name, const int64_t *value)
+/* The set-up of that text with the row's sizes as numbers, which are its name. */
+static int make_exact(const struct call *c, const char *path, const char *use, const int64_t *value)
 {
     struct reader *r = c->r;
-    char sized[MOST_NAME + 40 * MOST_DIMS];
+    char sized[MOST_NAME] = "";
     struct text text = {sized, 0, sizeof sized, false};
-    add(&text, "%s", name);
     for (int d = 0; d < r->spec->dim_count; d++)
         if (value[d] >= 0)
             add(&text, "%s%s%lld", text.length ? "_" : "", r->spec->dim[d].name, (long long)value[d]);
@@ -304,7 +303,7 @@ static int row_setup(const struct call *c, const char *row, struct spec_tuned *t
             lua_replace(L, -2);
         }
         find_setup(c, "", &count);
-        tuned->exact = has_room(c, path, count) ? make_exact(c, path, tuned->use, name_text, tuned->value) : -1;
+        tuned->exact = has_room(c, path, count) ? make_exact(c, path, tuned->use, tuned->value) : -1;
         setup = tuned->exact < 0 ? -2 : setup;
     }
     lua_pop(L, 1);

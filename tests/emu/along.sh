@@ -44,6 +44,7 @@ along_choice one_rows one_send rows_load rows_rows
 along_swapped rows_load rows_rows
 along_groups one_rows one_send rows_load rows_rows
 along_not_twice one_next rows_load rows_rows
+along_items one_next rows_load rows_rows
 along_not_aligned rows_next
 kernels
 ! ways along_asked | grep -q _rows

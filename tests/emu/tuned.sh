@@ -103,11 +103,11 @@ ok $? "a kernel that is like one that is tuned is not tuned"
 # A row that is exact: its sizes are numbers in a kernel of their own, which no other size takes.
 mkdir "$work/exact" && cp "$spec" "$work/exact"
 sed 's/M = 64, N = 4096, K = 4096,/M = 64, N = 64, K = 192, exact = true,/' "$work/gemm.tuned.lua" >"$work/exact/gemm.tuned.lua"
-exact=cluster_m1_tile_m64_n64_M64_N64_K192
+exact=M64_N64_K192
 tilewright gen "$work/exact/gemm.lua" --kernel gemm -o "$work/exact/pair"
 text=$work/exact/pair/gemm__$exact.sm_90a.cu
 [ $status -eq 0 ] && ! grep -q 'args\.[MNK]\>' "$text" && grep -q ' = 255;' "$text" &&
-    grep -q 'args\.K + 63' "$work/exact/pair/gemm__${exact%_M64*}.sm_90a.cu"
+    grep -q 'args\.K + 63' "$work/exact/pair/gemm__cluster_m1_tile_m64_n64.sm_90a.cu"
 ok $? "an exact row: its sizes are numbers (K + 63) in the text of one more kernel"
 for sizes in M=64,N=64,K=192 M=64,N=64,K=184 M=64,N=65,K=192 M=64,N=63,K=192 M=65,N=64,K=192 M=63,N=64,K=192 M=64,N=64,K=200; do
     tilewright show timeline "$work/exact/gemm.lua" --kernel gemm --set $sizes

@@ -36,7 +36,7 @@ along("along_both", { one = one, part = both, cluster = { m = 2 } })
 along("along_bf16", { rows = tensor { blocks(), M, dtype = "bf16" }, part = both, one = one,
   cluster = { m = 1, n = 2 } })
 along("along_fp16", { rows = tensor { blocks(), M, dtype = "fp16" }, cluster = { m = 2, n = 2 } })
-along("along_element", { rows = false, one = one,
+along("along_element", { rows = false, one = one, cluster = { m = 2 },
   part = function(t, dot, _, at, block) return dot * t.one[at.n // 64][block] end })
 along("along_one_consumer", { tile = { m = 64, n = 64, k = 64 }, one = one, part = both })
 along("along_two_blocks", { tile = { m = 256, n = 64, k = 64 }, one = one, part = both })
@@ -44,10 +44,10 @@ along("along_three", { tile = { m = 192, n = 64, k = 64 }, one = one, part = bot
 along("along_turns", { pipeline = { turns = true }, one = one, part = both })
 along("along_items", { tile = { m = 64, n = 64, k = 64 }, pipeline = { mode = "items" }, cluster = { m = 1 }, one = one,
   part = both })
-along("along_two_stages", { pipeline = { stages = 2 }, cluster = { m = 1 }, one = one, part = both })
+along("along_two_stages", { pipeline = { stages = 2 }, cluster = { m = 2 }, one = one, part = both })
 along("along_counter", { schedule = { dynamic = true }, cluster = { m = 1 }, one = one, part = both })
 -- A choice that needs a row's number is made in its turn; one by what a launch says leaves nothing unread.
-along("along_choice", { one = one, limit = scalar("fp32", 0.25), part = function(t, dot, row, at, block)
+along("along_choice", { one = one, cluster = { m = 2 }, limit = scalar("fp32", 0.25), part = function(t, dot, row, at, block)
   return dot * where(gt(row, t.limit), row, t.one[at.n // 64][block])
 end })
 along("along_asked", { weight = scalar("fp32", 1), part = function(t, dot, row)
@@ -83,7 +83,7 @@ along("along_not_aligned", { D = tensor { M, 64, dtype = "bf16", out = true }, B
   grid = { m = M, n = 64 }, run = { { M = 264, K = 336 }, { M = 41, K = 72 } } })
 -- Groups of rows, each with its own matrix and its own numbers.
 along("along_groups", {
-  axes = "g m n k", grid = { g = G, m = M, n = N }, cluster = { m = 1 },
+  axes = "g m n k", grid = { g = G, m = M, n = N }, cluster = { m = 2 },
   A = tensor { G, M, K, dtype = "bf16" }, B = tensor { G, N, K, dtype = "bf16" },
   rows = tensor { G, blocks(), M, dtype = "fp32" }, one = tensor { G, blocks(), dtype = "fp32" },
   D = tensor { G, M, N, dtype = "bf16", out = true },

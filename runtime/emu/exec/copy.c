@@ -497,6 +497,9 @@ static enum emu_fault_kind small_copy(struct emu_warp *warp, const struct emu_co
     }
     uint32_t bytes = (uint32_t)c->elements * c->element_bytes;
     uint64_t barrier = emu_lane_address(warp, &c->barrier, lane);
+    if (warp->launch->cluster_blocks < 2) // an H200 traps, compute-sanitizer says why
+        return emu_fail(fault, EMU_FAULT_ILLEGAL, to, "%s in a launch whose clusters have one block: it needs two",
+                        c->opcode == PTX_OP_RED_ASYNC ? "red.async" : "st.async");
     if (to % bytes)
         return emu_fail(fault, EMU_FAULT_ALIGN, to, "%u bytes at 0x%llx", bytes, (unsigned long long)to);
     if (c->opcode == PTX_OP_RED_ASYNC)
