@@ -111,6 +111,17 @@ const int ${name}_turns = ${turns};
     ${uniform}
 //@         deeper()
 //@     end
+//@     if kind == "columns" then
+#pragma unroll
+for (int i = 0; i < ${place.registers}; ++i) {
+//@         if text.column then
+    const int column = i * 32 + (int)(threadIdx.x % 32);
+//@         end
+    ${rows}
+    ${elements}
+    ${place.name}[i] = ${value};
+}
+//@     else
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block)
     #pragma unroll
@@ -149,6 +160,7 @@ for (int block = 0; block < ${blocks}; ++block)
         }
 //@         end
     }
+//@     end
 //@     end
 //@     if text.copy and kind == "accumulator" and not warps then
 //@         local bound = ctype(place.dtype) == "int" and "+r" or "+f"

@@ -21,6 +21,10 @@
  * is waited for at that turn's end. A stage is released behind the wait that covers its last dot. What is in flight
  * where a turn begins must be what is in flight where it ends: a turn is walked before, to find that.
  *
+ * CROWDED. Where registers do not hold the computed operands of all dots of a turn beside everything else, the turn ends
+ * behind the wait for all of its groups but the newest: the next one's dots then run beside one operand. Each was
+ * computed from accumulators that are free by then, so that within the turn they take the room of those.
+ *
  * LANES. Four lanes hold a row. A carried sum that nothing in the loop reads is kept lane by lane, and added up behind
  * it.
  *
@@ -109,6 +113,7 @@ struct derive {
     bool *once; /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
     int *late;  /* by operation: plan_some(place) of a STORE that derive_late.c sends; NULL: none is late */
     int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
+    int crowded;           /* registers of computed operands that are never all in use: see CROWDED; 0: they may be */
     bool lane;             /* one lane of a warp waits for a stage, and the others for it */
     int turns;             /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
     int parts, part_meeting, part_tile; /* plan_some(ring); or of plan.barrier and plan_some(node): derive_parts.c */

@@ -407,7 +407,8 @@ int derive_pass(struct derive *d, struct plan_step step)
         if (read[i])
             status = derive_land(d, plan_some(i));
     for (int i = 0; i < p->place_count && !status; i++)
-        if (read[i] && plan_some(i) != step.place && p->place[i].kind != PLAN_PLACE_ROWS)
+        if (read[i] && plan_some(i) != step.place && p->place[i].kind != PLAN_PLACE_ROWS &&
+            p->place[i].kind != PLAN_PLACE_COLUMNS)
             status = derive_emit(d, d->consumer,
                                  (struct plan_step){.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = plan_some(i)});
     step.ring = -1;
@@ -523,8 +524,10 @@ static int columns_of(const struct derive *d, int node, bool *seen)
         return 1;
     seen[node] = true;
     int most = 1, place = derive_place_of(d, node);
-    if (place)
-        return place_at(d, place)->kind == PLAN_PLACE_ROWS ? 1 : place_at(d, place)->cols;
+    if (place) {
+        enum plan_place_kind kind = place_at(d, place)->kind;
+        return kind == PLAN_PLACE_ROWS || kind == PLAN_PLACE_COLUMNS ? 1 : place_at(d, place)->cols;
+    }
     for (int i = 0; i < 3; i++) {
         int columns = columns_of(d, d->work.graph.node[node].arg[i], seen);
         most = columns > most ? columns : most;

@@ -125,13 +125,14 @@ static bool is_set_before(const struct derive *d, int loop, int dot)
            !derive_starts_from_zero(d, dot);
 }
 
-/* The end of a turn: what it carries on. What is old by then is waited for. */
+/* The end of a turn: what it carries on. What is old by then is waited for, and where registers are short all but the
+ * newest. */
 static int end_turn(struct derive *d, int loop)
 {
     int status = carry_on(d, d->work.program->op[loop].end);
     for (int i = d->flights - 1; i >= 0 && !status; i--)
         if (d->flight[i].old || is_changed_early(d, loop, d->flight[i].dot) ||
-            is_set_before(d, loop, d->flight[i].dot)) {
+            is_set_before(d, loop, d->flight[i].dot) || (d->crowded && i + 1 < d->flights)) {
             status = derive_wait(d, i);
             break;
         }
