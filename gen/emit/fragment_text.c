@@ -21,6 +21,7 @@ struct fragment {
     const bool *narrow;  /* fragment_context's */
     bool row, column;
     bool lanes;          /* the value is of columns, of which each lane computes its own */
+    bool shuffled;       /* columns' values that other lanes hold were spelled */
     const char *element; /* text behind the name of a fragment's place, NULL: a name for the element itself */
     bool pairs;          /* elements are read beside their neighbours, where that can be */
     int *guard;          /* by node: the condition under which it is read; NULL */
@@ -174,10 +175,11 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
     case EXPR_TILE:
         if (p->place[n->integer].kind == PLAN_PLACE_ROWS)
             text_format(out, "%s[block][half]", p->place[n->integer].name);
-        else if (p->place[n->integer].kind == PLAN_PLACE_COLUMNS)
+        else if (p->place[n->integer].kind == PLAN_PLACE_COLUMNS) {
+            f->shuffled = f->shuffled || !f->lanes;
             text_format(out, f->lanes ? "%s[i]" : "__shfl_sync(~0u, %s[pair / 4], pair %% 4 * 8 + first_column + lane)",
                         p->place[n->integer].name);
-        else
+        } else
             text_format(out, "%s%s", f->element ? p->place[n->integer].name : "held", f->element ? f->element : "");
         break;
     default: {
@@ -380,6 +382,8 @@ int emit_fragment_step(lua_State *L)
     lua_setfield(L, -2, "row");
     lua_pushboolean(L, f.column);
     lua_setfield(L, -2, "column");
+    lua_pushboolean(L, f.shuffled);
+    lua_setfield(L, -2, "shuffled");
     return 1;
 }
 

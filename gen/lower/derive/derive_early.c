@@ -22,7 +22,6 @@
 enum {
     MOST = 6,    /* values of a loop, of either kind */
     BESIDE = 32, /* registers of a thread beside its places: addresses, descriptors, what is under way */
-    BESIDE_CROWDED = 24, /* the same of a thread that waits for the less of them (derive.h) */
     LANES = 32,
 };
 
@@ -184,14 +183,14 @@ static int registers_of(const struct derive *d, const struct early_value *v)
 static bool fits(const struct derive *d, const struct derive_early *e)
 {
     const struct plan *p = d->work.l->plan;
-    int sum = d->crowded ? BESIDE_CROWDED - d->crowded : BESIDE;
+    int sum = BESIDE;
     for (int i = 0; i < e->reads; i++)
         sum += registers_of(d, &e->read[i]);
     for (int i = 0; i < e->takes; i++)
         sum += registers_of(d, &e->taken[i]);
     for (int i = 0; i < p->place_count; i++)
         sum += p->place[i].registers;
-    return sum <= d->registers;
+    return sum <= d->registers && !d->crowded;
 }
 
 /* plan_some(place) of a value; 0: there is no memory. */

@@ -403,8 +403,8 @@ static int beyond_end(struct derive *d, int number, int end)
     return plan_some(expr_binary(g, EXPR_SUB, expr_binary(g, EXPR_ADD, variable, step), plan_number(end)));
 }
 
-/* Turns of a loop that goes down and looks ahead without the masks of its last turns upwards: without any, then the
- * first ones upwards with what masks those. */
+/* Turns of a loop that goes down without the masks of its last turns upwards: without any, then the first ones upwards
+ * with what masks those. */
 static int turns_behind(struct derive *d, int number, const struct range *r, const char *name, int count)
 {
     struct expr_graph *g = &d->work.l->plan->fused;
@@ -561,7 +561,7 @@ static int loop(struct derive *d, int number)
     range.down = !status && derive_goes_down(d, number, possible && inside, &status);
     if (!status && inside && d->ahead >= 0)
         range.end = first_masked(d, number, inside);
-    range.low = range.down && inside && d->ahead >= 0 ? masks.low : 0;
+    range.low = range.down && inside ? masks.low : 0;
     if (!status && range.down)
         status = turn_around(d, number, count);
     if (status)
