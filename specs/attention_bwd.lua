@@ -17,7 +17,8 @@ end
 
 local run = {
   { B = 1, H = 2, R = 300, S = 400 }, { B = 2, H = 2, R = 10, S = 100 }, { B = 1, H = 2, R = 500, S = 128 },
-  { B = 1, H = 2, R = 1, S = 1 }, { B = 1, H = 1, R = 5, S = 0 }, { B = 1, H = 1, R = 0, S = 5 },
+  { B = 1, H = 1, R = 448, S = 448 }, { B = 1, H = 2, R = 1, S = 1 }, { B = 1, H = 1, R = 5, S = 0 },
+  { B = 1, H = 1, R = 0, S = 5 },
 }
 local bench = {
   { B = 8, H = 16, R = 2048, S = 2048 }, { B = 4, H = 16, R = 4096, S = 4096 },
@@ -36,7 +37,8 @@ local function backward(suffix, d, own)
     Q = of_q(), K = of_k(), V = of_v(), dO = of_o(), LSE = by_row(lse), delta = by_row(), dK = of_k(), dV = of_v(),
     mask_mod = own.mask_mod,
     schedule = { dynamic = false },
-    arch = { sm_90a = {} },
+    pipeline = { stages = d == 64 and 3 or nil },
+    arch = { sm_90a = {}, sm_80 = d == 64 and {} or nil }, -- a thread of sm_80 has no registers for sums of 128
     reference = reference "dkdv",
     run = own.run or run, bench = bench,
   }
@@ -44,7 +46,8 @@ local function backward(suffix, d, own)
     family = "attention_bwd_dq",
     Q = of_q(), K = of_k(), V = of_v(), dO = of_o(), LSE = by_row(lse), delta = by_row(), dQ = of_q(),
     mask_mod = own.mask_mod,
-    arch = { sm_90a = {} },
+    pipeline = { stages = d == 64 and 3 or nil },
+    arch = { sm_90a = {}, sm_80 = {} },
     reference = reference "dq",
     run = own.run or run, bench = bench,
   }
@@ -69,7 +72,8 @@ end
 -- Four heads of Q share one of K and V: dK and dV are sums over them.
 backward("_grouped", 128, {
   shared = 4,
-  run = { { B = 1, H = 4, R = 300, S = 300 }, { B = 1, H = 8, R = 10, S = 60 }, { B = 1, H = 4, R = 1, S = 1 } },
+  run = { { B = 1, H = 4, R = 300, S = 300 }, { B = 1, H = 4, R = 64, S = 112 }, { B = 1, H = 8, R = 10, S = 60 },
+    { B = 1, H = 4, R = 5, S = 0 }, { B = 1, H = 4, R = 0, S = 5 } },
 })
 
 -- Queries stand at the end of the keys: where there are more of them, the first see nothing, and LSE is -inf there.
