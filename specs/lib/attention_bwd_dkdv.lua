@@ -1,8 +1,8 @@
 -- Attention backward, dK and dV: from what attention forward left, LSE, and the delta of attention_bwd_delta.
 --
--- With P = exp(scale Q K^T - LSE) and dS = P * (dO V^T - delta), dV = P^T dO and dK = scale dS^T Q, summed over the heads
--- of Q that share one of K and V. Axes, shared heads, scale and mask_mod are those of family attention. A row that sees
--- nothing, whose LSE is -inf, adds nothing.
+-- With P = exp(scale Q K^T - LSE) and dS = P * (dO V^T - delta), dV = P^T dO and dK = scale dS^T Q, summed over the
+-- heads of Q that share one of K and V. Axes, shared heads, scale and mask_mod are those of family attention. A row
+-- that sees nothing, whose LSE is -inf, adds nothing.
 
 local log2e = 1.4426950408889634
 

@@ -1,7 +1,7 @@
 -- Attention backward, dQ: from what attention forward left, LSE, and the delta of attention_bwd_delta.
 --
--- With P = exp(scale Q K^T - LSE) and dS = P * (dO V^T - delta), dQ = scale dS K. Axes, shared heads, scale and mask_mod
--- are those of family attention. A row that sees nothing, whose LSE is -inf, gets 0.
+-- With P = exp(scale Q K^T - LSE) and dS = P * (dO V^T - delta), dQ = scale dS K. Axes, shared heads, scale and
+-- mask_mod are those of family attention. A row that sees nothing, whose LSE is -inf, gets 0.
 
 local log2e = 1.4426950408889634
 
