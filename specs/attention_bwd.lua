@@ -25,7 +25,8 @@ local bench = {
   { B = 2, H = 16, R = 8192, S = 8192 }, { B = 1, H = 16, R = 16384, S = 16384 },
 }
 
--- The kernels' names end in `suffix`; own: shared heads, visible(q, kv, n), and the mask_mod that says the same.
+-- The kernels' names end in `suffix`; own: shared heads, visible(q, kv, n), and the mask_mod that says the same; which
+-- way dkdv takes its turns.
 local function backward(suffix, d, own)
   local of_q, of_o, by_row, of_k, of_v = tensors(d, own.shared or 1)
   local function reference(gives)
@@ -36,7 +37,8 @@ local function backward(suffix, d, own)
     family = "attention_bwd_dkdv",
     Q = of_q(), K = of_k(), V = of_v(), dO = of_o(), LSE = by_row(lse), delta = by_row(), dK = of_k(), dV = of_v(),
     mask_mod = own.mask_mod,
-    schedule = { dynamic = false },
+    schedule = { dynamic = own.mask_mod and true },
+    direction = own.direction,
     pipeline = { stages = d == 64 and 3 or nil },
     arch = { sm_90a = {}, sm_80 = d == 64 and {} or nil }, -- a thread of sm_80 has no registers for sums of 128
     reference = reference "dkdv",
@@ -66,7 +68,10 @@ for _, d in ipairs { 128, 64 } do
     bench = { { B = 8, H = 16, R = 2048 }, { B = 1, H = 16, R = 16384 } },
   }
   backward(suffix, d, {})
-  backward(suffix .. "_causal", d, { mask_mod = causal, visible = function(q, kv) return kv <= q end })
+  backward(suffix .. "_causal", d, {
+    mask_mod = causal, visible = function(q, kv) return kv <= q end,
+    direction = d == 128 and { q = "down" } or nil, -- most turns then need no mask
+  })
 end
 
 -- Four heads of Q share one of K and V: dK and dV are sums over them.

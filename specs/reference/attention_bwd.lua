@@ -1,7 +1,7 @@
 -- Attention backward by hand, for the `reference` of specs: plain numbers, from the definition.
 --
--- by_hand { gives = "dq" } gives the reference of a kernel whose output is dQ, "dkdv" that of one with dK and dV, "delta"
--- that of one with delta. Further fields may be left out:
+-- by_hand { gives = "dq" } gives the reference of a kernel whose output is dQ, "dkdv" that of one with dK and dV,
+-- "delta" that of one with delta. Further fields may be left out:
 --   d        head size, else the kernel's is 128
 --   shared   heads of Q that share one of K and V (1)
 --   visible  function(q, kv, n): whether the key counts

@@ -21,10 +21,10 @@
  * is waited for at that turn's end. A stage is released behind the wait that covers its last dot. What is in flight
  * where a turn begins must be what is in flight where it ends: a turn is walked before, to find that.
  *
- * CROWDED. Where registers do not hold the computed operands of all dots of a turn beside everything else, the turn ends
- * behind the wait for all of its groups but the newest, and the next one waits for that behind its first dot: its others
- * then run beside no operand. Each was computed from accumulators that are free by then, so that within the turn they
- * take the room of those. What such turns take is read in them, behind their first dot, and not a turn ahead.
+ * CROWDED. Where registers do not hold the computed operands of all dots of a turn beside everything else, the turn
+ * ends behind the wait for all of its groups but the newest, and the next one waits for that behind its first dot: its
+ * others then run beside no operand. Each was computed from accumulators that are free by then, so that within the turn
+ * they take the room of those. What such turns take is read in them, behind their first dot, and not a turn ahead.
  *
  * LANES. Four lanes hold a row. A carried sum that nothing in the loop reads is kept lane by lane, and added up behind
  * it.

@@ -67,8 +67,8 @@ bool derive_passes_on(const struct derive *d, int op)
            d->work.op[op].arg[2] < 0;
 }
 
-/* Behind the first dot of a turn, whose products cover the wait, those of the turn before give their operands' registers
- * back: derive.h, CROWDED. */
+/* Behind the first dot of a turn, whose products cover the wait, those of the turn before give their operands'
+ * registers back: derive.h, CROWDED. */
 static int make_room(struct derive *d)
 {
     int last = d->flights - 1;
