@@ -263,19 +263,19 @@ static void share_parts(struct derive *d, int node, int last, const struct part 
         if (under->dot == last)
             share_parts(d, n->arg[a], last, part, seen);
         else if (under->dot >= 0 && under->function && d->work.graph.node[n->arg[a]].type == EXPR_REAL)
-            d->shared[n->arg[a]] = true;
+            d->shared[n->arg[a]] = d->part[n->arg[a]] = true;
     }
 }
 
-/* An operand that is computed from several dots of its turn: functions of the first are computed while the last runs,
- * for which they have a place as if several operations took them. */
+/* derive.h, OVERLAP: what is computed early has a place, as if several operations took it. */
 static int find_parts(struct derive *d)
 {
     const struct work *w = &d->work;
     const size_t count = (size_t)w->graph.count + 1;
     struct part *part = plan_alloc(w->l->plan, sizeof *part * count);
     bool *seen = plan_alloc(w->l->plan, sizeof *seen * count);
-    if (!part || !seen)
+    d->part = plan_alloc(w->l->plan, sizeof *d->part * count);
+    if (!part || !seen || !d->part)
         return 3;
     for (int i = 0; i < w->program->op_count; i++) {
         const int root = w->op[i].arg[0];

@@ -26,6 +26,10 @@
  * others then run beside no operand. Each was computed from accumulators that are free by then, so that within the turn
  * they take the room of those. What such turns take is read in them, behind their first dot, and not a turn ahead.
  *
+ * OVERLAP. An operand may be computed from several dots of its turn. Functions of the first are computed behind its wait,
+ * while the last runs, into a place of their own. Stages that this wait frees are released behind them: the compiler
+ * moves arithmetic behind the next wait where no branch stands in between, and a release is one.
+ *
  * LANES. Four lanes hold a row. A carried sum that nothing in the loop reads is kept lane by lane, and added up behind
  * it.
  *
@@ -130,6 +134,8 @@ struct derive {
     int *home, home_count; /* by node of the work graph: plan_some(place) that it has whenever it has one */
     int *owner, owner_count; /* by place: node whose value is there; -1: nobody's */
     bool *shared;            /* by node: several operations take it */
+    bool *part;              /* by node: of those what is computed while another dot of the turn runs (find_parts) */
+    bool later;              /* stages are released behind the arithmetic that comes next: OVERLAP */
     int shared_count;
     struct {
         int op, root;
@@ -261,6 +267,7 @@ int derive_built(struct derive *d, int op, int node, int shift, int *status);
 /* Waits for the flight at `index` and all before it, and releases the stages that this frees. */
 int derive_wait(struct derive *d, int index);
 int derive_release(struct derive *d);
+int derive_release_late(struct derive *d); /* what was left for later */
 int derive_give_back(struct derive *d);       /* stages that were read into registers */
 int derive_land(struct derive *d, int place); /* waits until nothing in flight writes or reads the registers */
 

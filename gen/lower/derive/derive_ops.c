@@ -76,6 +76,7 @@ static int make_room(struct derive *d)
         return 0;
     while (last >= 0 && !d->flight[last].old)
         last--;
+    d->later = true;
     return last >= 0 ? derive_wait(d, last) : 0;
 }
 

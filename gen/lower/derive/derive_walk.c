@@ -130,6 +130,7 @@ static bool is_set_before(const struct derive *d, int loop, int dot)
 static int end_turn(struct derive *d, int loop)
 {
     int status = carry_on(d, d->work.program->op[loop].end);
+    status = status ? status : derive_release_late(d);
     for (int i = d->flights - 1; i >= 0 && !status; i--)
         if (d->flight[i].old || is_changed_early(d, loop, d->flight[i].dot) ||
             is_set_before(d, loop, d->flight[i].dot) || (d->crowded && i + 1 < d->flights)) {
@@ -444,8 +445,9 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
     if (inside && r->down) {
         if (d->ahead < 0) {
             int masked = plan_some(expr_binary(g, EXPR_SUB, plan_number(count), plan_number(inside)));
-            /* A loop even for one turn: known to begin with zeros, a sum would be moved behind its fence. */
-            status = turns_until(d, number, plan_text(p, "%s_masked", r->name), masked, 0);
+            /* A loop even for one turn, where it begins with zeros: known to, a sum would be moved behind its fence. */
+            status = turns_until(d, number, plan_text(p, "%s_masked", r->name), masked,
+                                 r->one_masked && d->work.op[number].parent >= 0);
         }
         d->unmasked = true;
         status = status     ? status
