@@ -25,8 +25,7 @@ local bench = {
   { B = 2, H = 16, R = 8192, S = 8192 }, { B = 1, H = 16, R = 16384, S = 16384 },
 }
 
--- The kernels' names end in `suffix`; own: shared heads, visible(q, kv, n), and the mask_mod that says the same; which
--- way dkdv takes its turns.
+-- The kernels' names end in `suffix`; own: shared heads, visible(q, kv, n), and the mask_mod that says the same.
 local function backward(suffix, d, own)
   local of_q, of_o, by_row, of_k, of_v = tensors(d, own.shared or 1)
   local function reference(gives)
@@ -38,7 +37,6 @@ local function backward(suffix, d, own)
     Q = of_q(), K = of_k(), V = of_v(), dO = of_o(), LSE = by_row(lse), delta = by_row(), dK = of_k(), dV = of_v(),
     mask_mod = own.mask_mod,
     schedule = { dynamic = own.mask_mod and true },
-    direction = own.direction,
     pipeline = { stages = d == 64 and 3 or nil },
     arch = { sm_90a = {}, sm_80 = d == 64 and {} or nil }, -- a thread of sm_80 has no registers for sums of 128
     reference = reference "dkdv",
@@ -55,8 +53,6 @@ local function backward(suffix, d, own)
   }
 end
 
-local function causal(_, _, i) return le(i.kv, i.q) end
-
 for _, d in ipairs { 128, 64 } do
   local suffix = d == 128 and "" or "_d" .. d
   local _, of_o, by_row = tensors(d, 1)
@@ -68,22 +64,27 @@ for _, d in ipairs { 128, 64 } do
     bench = { { B = 8, H = 16, R = 2048 }, { B = 1, H = 16, R = 16384 } },
   }
   backward(suffix, d, {})
-  backward(suffix .. "_causal", d, {
-    mask_mod = causal, visible = function(q, kv) return kv <= q end,
-    direction = d == 128 and { q = "down" } or nil, -- most turns then need no mask
+  -- Queries stand at the end of the keys: where there are more of them, the first see nothing, and LSE is -inf there.
+  backward(suffix .. "_causal_end", d, {
+    mask_mod = function(_, _, i) return le(i.kv, i.q + (S - R)) end,
+    visible = function(q, kv, n) return kv <= q + n.S - n.R end,
+    lse = function(_, _, q, n) return q + n.S - n.R < 0 and -math.huge or 4 end,
+    run = {
+      { B = 1, H = 2, R = 300, S = 400 }, { B = 1, H = 2, R = 500, S = 128 }, { B = 1, H = 1, R = 448, S = 448 },
+      { B = 1, H = 1, R = 224, S = 400 }, { B = 2, H = 1, R = 10, S = 300 }, { B = 1, H = 2, R = 1, S = 1 },
+      { B = 1, H = 1, R = 5, S = 0 }, { B = 1, H = 1, R = 0, S = 5 },
+    },
   })
 end
+
+backward("_causal", 128, {
+  mask_mod = function(_, _, i) return le(i.kv, i.q) end,
+  visible = function(q, kv) return kv <= q end,
+})
 
 -- Four heads of Q share one of K and V: dK and dV are sums over them.
 backward("_grouped", 128, {
   shared = 4,
   run = { { B = 1, H = 4, R = 300, S = 300 }, { B = 1, H = 4, R = 64, S = 112 }, { B = 1, H = 8, R = 10, S = 60 },
     { B = 1, H = 4, R = 5, S = 0 }, { B = 1, H = 4, R = 0, S = 5 } },
-})
-
--- Queries stand at the end of the keys: where there are more of them, the first see nothing, and LSE is -inf there.
-backward("_causal_end", 128, {
-  mask_mod = function(_, _, i) return le(i.kv, i.q + (S - R)) end,
-  visible = function(q, kv, n) return kv <= q + n.S - n.R end,
-  lse = function(_, _, q, n) return q + n.S - n.R < 0 and -math.huge or 4 end,
 })

@@ -445,19 +445,21 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
     if (inside && r->down) {
         if (d->ahead < 0) {
             int masked = plan_some(expr_binary(g, EXPR_SUB, plan_number(count), plan_number(inside)));
-            /* A loop even for one turn, where it begins with zeros: known to, a sum would be moved behind its fence. */
-            status = turns_until(d, number, plan_text(p, "%s_masked", r->name), masked,
-                                 r->one_masked && d->work.op[number].parent >= 0);
+            /* A loop even for one turn: known to begin with zeros, a sum would be moved behind its fence. */
+            status = turns_until(d, number, plan_text(p, "%s_masked", r->name), masked, 0);
         }
         d->unmasked = true;
         status = status     ? status
                  : d->alone ? behind_last_masked(d, number, r, count)
                             : turns_behind(d, number, r, r->name, count);
     } else {
+        if (r->low) /* with the masks of the last ones, too, of which they may be some */
+            status = turns_until(d, number, plan_text(p, "%s_masked", r->name), r->low, 0);
         d->unmasked = inside != 0;
-        if (inside)
+        d->unmasked_low = r->low != 0;
+        if (inside && !status)
             status = turns_until(d, number, plan_text(p, "%s_inside", r->name), inside, 0);
-        d->unmasked = false;
+        d->unmasked = d->unmasked_low = false;
         if (!status && !d->alone)
             status = turns_until(d, number, r->name, count, inside && r->one_masked);
     }
@@ -563,7 +565,9 @@ static int loop(struct derive *d, int number)
     range.down = !status && derive_goes_down(d, number, possible && inside, &status);
     if (!status && inside && d->ahead >= 0)
         range.end = first_masked(d, number, inside);
-    range.low = range.down && inside ? masks.low : 0;
+    range.low = inside && (range.down || d->ahead < 0) ? masks.low : 0;
+    if (range.low && !range.down)
+        range.low = derive_least(g, range.low, count);
     if (!status && range.down)
         status = turn_around(d, number, count);
     if (status)
