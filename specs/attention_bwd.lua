@@ -16,7 +16,7 @@ local function tensors(d, shared)
 end
 
 local run = {
-  { B = 1, H = 2, R = 300, S = 400 }, { B = 2, H = 2, R = 10, S = 100 }, { B = 1, H = 2, R = 500, S = 128 },
+  { B = 1, H = 2, R = 300, S = 400 }, { B = 1, H = 2, R = 10, S = 100 }, { B = 1, H = 2, R = 500, S = 128 },
   { B = 1, H = 1, R = 448, S = 448 }, { B = 1, H = 2, R = 1, S = 1 }, { B = 1, H = 1, R = 5, S = 0 },
   { B = 1, H = 1, R = 0, S = 5 },
 }
@@ -71,8 +71,8 @@ for _, d in ipairs { 128, 64 } do
     lse = function(_, _, q, n) return q + n.S - n.R < 0 and -math.huge or 4 end,
     run = {
       { B = 1, H = 2, R = 300, S = 400 }, { B = 1, H = 2, R = 500, S = 128 }, { B = 1, H = 1, R = 448, S = 448 },
-      { B = 1, H = 1, R = 224, S = 400 }, { B = 2, H = 1, R = 10, S = 300 }, { B = 1, H = 2, R = 1, S = 1 },
-      { B = 1, H = 1, R = 5, S = 0 }, { B = 1, H = 1, R = 0, S = 5 },
+      { B = 2, H = 1, R = 224, S = 400 }, { B = 1, H = 1, R = 6, S = 300 }, { B = 1, H = 1, R = 100, S = 20 },
+      { B = 1, H = 2, R = 1, S = 1 }, { B = 1, H = 1, R = 5, S = 0 }, { B = 1, H = 1, R = 0, S = 5 },
     },
   })
 end
@@ -85,6 +85,6 @@ backward("_causal", 128, {
 -- Four heads of Q share one of K and V: dK and dV are sums over them.
 backward("_grouped", 128, {
   shared = 4,
-  run = { { B = 1, H = 4, R = 300, S = 300 }, { B = 1, H = 4, R = 64, S = 112 }, { B = 1, H = 8, R = 10, S = 60 },
+  run = { { B = 1, H = 4, R = 300, S = 300 }, { B = 1, H = 4, R = 64, S = 112 }, { B = 1, H = 8, R = 4, S = 60 },
     { B = 1, H = 4, R = 5, S = 0 }, { B = 1, H = 4, R = 0, S = 5 } },
 })
