@@ -26,9 +26,9 @@
  * others then run beside no operand. Each was computed from accumulators that are free by then, so that within the turn
  * they take the room of those. What such turns take is read in them, behind their first dot, and not a turn ahead.
  *
- * OVERLAP. An operand may be computed from several dots of its turn. Functions of the first are computed behind its wait,
- * while the last runs, into a place of their own. Stages that this wait frees are released behind them: the compiler
- * moves arithmetic behind the next wait where no branch stands in between, and a release is one.
+ * OVERLAP. An operand may be computed from several dots of its turn. Functions of the first are computed behind its
+ * wait, while the last runs, into a place of their own. Stages that this wait frees are released behind them: the
+ * compiler moves arithmetic behind the next wait where no branch stands in between, and a release is one.
  *
  * LANES. Four lanes hold a row. A carried sum that nothing in the loop reads is kept lane by lane, and added up behind
  * it.

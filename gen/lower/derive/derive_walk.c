@@ -528,6 +528,14 @@ static int turn_around(struct derive *d, int number, int count)
     return known->first ? 0 : 3;
 }
 
+/* range.low, of so many turns upwards that need such masks; a loop upwards that looks ahead does not part them. */
+static int low_turns(struct derive *d, const struct range *r, int low)
+{
+    if (!low || !r->inside || (!r->down && d->ahead >= 0))
+        return 0;
+    return r->down ? low : derive_least(&d->work.l->plan->fused, low, r->count);
+}
+
 static int loop(struct derive *d, int number)
 {
     const struct program_op *l = &d->work.program->op[number];
@@ -565,9 +573,7 @@ static int loop(struct derive *d, int number)
     range.down = !status && derive_goes_down(d, number, possible && inside, &status);
     if (!status && inside && d->ahead >= 0)
         range.end = first_masked(d, number, inside);
-    range.low = inside && (range.down || d->ahead < 0) ? masks.low : 0;
-    if (range.low && !range.down)
-        range.low = derive_least(g, range.low, count);
+    range.low = low_turns(d, &range, masks.low);
     if (!status && range.down)
         status = turn_around(d, number, count);
     if (status)
