@@ -24,7 +24,7 @@
  * CROWDED. Where registers do not hold the computed operands of all dots of a turn beside everything else, the turn
  * ends behind the wait for all of its groups but the newest, and the next one waits for that behind its first dot: its
  * others then run beside no operand. Each was computed from accumulators that are free by then, so that within the turn
- * they take the room of those. What such turns take is read in them, behind their first dot, and not a turn ahead.
+ * they take the room of those.
  *
  * OVERLAP. An operand may be computed from several dots of its turn. Functions of the first are computed behind its
  * wait, while the last runs, into a place of their own. Stages that this wait frees are released behind them: the

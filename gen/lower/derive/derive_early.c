@@ -179,18 +179,28 @@ static int registers_of(const struct derive *d, const struct early_value *v)
     return v->columns ? (v->columns + LANES - 1) / LANES : (v->along ? 6 : 2) * d->blocks;
 }
 
+/* Registers of computed operands, which in crowded turns take the room of accumulators: derive.h, CROWDED. */
+static int within_others(const struct derive *d)
+{
+    int sum = 0;
+    for (int i = 0; i < d->work.program->op_count && d->crowded; i++)
+        if (d->work.program->op[i].kind == PROGRAM_DOT && d->dot[i].operand && !d->dot[i].resident)
+            sum += d->work.l->plan->place[plan_number(d->dot[i].operand)].registers;
+    return sum;
+}
+
 /* The role's registers hold them beside the places that there are. */
 static bool fits(const struct derive *d, const struct derive_early *e)
 {
     const struct plan *p = d->work.l->plan;
-    int sum = BESIDE;
+    int sum = BESIDE - within_others(d);
     for (int i = 0; i < e->reads; i++)
         sum += registers_of(d, &e->read[i]);
     for (int i = 0; i < e->takes; i++)
         sum += registers_of(d, &e->taken[i]);
     for (int i = 0; i < p->place_count; i++)
         sum += p->place[i].registers;
-    return sum <= d->registers && !d->crowded;
+    return sum <= d->registers;
 }
 
 /* plan_some(place) of a value; 0: there is no memory. */
