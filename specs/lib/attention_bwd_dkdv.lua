@@ -20,7 +20,7 @@ local function program(t, at, tile)
   local k, v = load(t.K, places(t.K, keys)):as "k", load(t.V, places(t.V, keys)):as "v"
   local scale = given "scale" and t.scale or rsqrt(extent "d")
 
-  local first = at.g * shared
+  local first = at.g * shared -- heads count as they are: else each turn would divide for its own
   local dk, dv = loop("head", range(first, first + shared), { zeros(), zeros() }, function(head, dk, dv)
     return loop("q", range(0, extent "q", tile.q), { dk, dv }, function(q0, dk, dv)
       local place = { b = at.b, h = head, q = span(q0, tile.q), d = all, e = all }
@@ -28,6 +28,7 @@ local function program(t, at, tile)
       local lse, delta = load(t.LSE, places(t.LSE, place)), load(t.delta, places(t.delta, place))
       local s, dp = dot(k, q:t()):as "s", dot(v, o:t()):as "dp"
       local p = where(fused("mask_mod", true), exp2(s * (scale * log2e) - lse * log2e), 0)
+      -- dK first: both operands then come to lie where dP was, and scores and dP need no registers beside them.
       return dot(cast(p * (dp - delta), dtype(t.Q)), q, dk):as "dk", dot(cast(p, dtype(t.dO)), o, dv):as "dv"
     end)
   end)
