@@ -21,6 +21,8 @@ struct fragment {
     const struct plan *plan;
     const bool *narrow;  /* fragment_context's */
     bool row, column;
+    bool lanes;          /* the value is of columns, of which each lane computes its own */
+    bool shuffled;       /* columns' values that other lanes hold were spelled */
     const char *element; /* text behind the name of a fragment's place, NULL: a name for the element itself */
     bool pairs;          /* elements are read beside their neighbours, where that can be */
     int *guard;          /* by node: the condition under which it is read; NULL */
@@ -174,7 +176,11 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
     case EXPR_TILE:
         if (p->place[n->integer].kind == PLAN_PLACE_ROWS)
             text_format(out, "%s[block][half]", p->place[n->integer].name);
-        else
+        else if (p->place[n->integer].kind == PLAN_PLACE_COLUMNS) {
+            f->shuffled = f->shuffled || !f->lanes;
+            text_format(out, f->lanes ? "%s[i]" : "__shfl_sync(~0u, %s[pair / 4], pair %% 4 * 8 + first_column + lane)",
+                        p->place[n->integer].name);
+        } else
             text_format(out, "%s%s", f->element ? p->place[n->integer].name : "held", f->element ? f->element : "");
         break;
     default: {
@@ -186,7 +192,7 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
         text_format(out, "%s_at(args", p->tensor[n->integer].name);
         for (int i = 0; i < n->rank; i++)
             text_format(out, ", %s", at[i]);
-        text_string(out, !pair ? ")" : f->element ? ", lane)" : ", column % 2)");
+        text_string(out, !pair ? ")" : f->element && !f->lanes ? ", lane)" : ", column % 2)");
         break;
     }
     }
@@ -291,6 +297,7 @@ static void ask(lua_State *L, struct fragment *f, const char *part, struct quest
         f->element = "_part[pair * 2 + lane]";
     if (strcmp(part, "held") == 0)
         f->element = NULL;
+    f->lanes = step->place && p->place[plan_number(step->place)].kind == PLAN_PLACE_COLUMNS;
     f->pairs = step->op == PLAN_WRITE || fragment_packs(p, step) || fragment_reads_ahead(step) ||
                (q->value && fragment_stores_pairs(p, step));
     f->guard = arena_alloc(emit_helper_arena(L), ((size_t)p->fused.count + 1) * sizeof *f->guard);
@@ -369,12 +376,15 @@ int emit_fragment_step(lua_State *L)
                            (reads_is_long(p, node) || (q.step->op == PLAN_WRITE && q.step->once)));
     lua_setfield(L, -2, "long");
     const struct expr_node *whole = &p->fused.node[node];
-    lua_pushboolean(L, q.value && whole->op == EXPR_TILE && p->place[whole->integer].kind != PLAN_PLACE_ROWS);
+    lua_pushboolean(L, q.value && whole->op == EXPR_TILE && p->place[whole->integer].kind != PLAN_PLACE_ROWS &&
+                           p->place[whole->integer].kind != PLAN_PLACE_COLUMNS);
     lua_setfield(L, -2, "copy");
     lua_pushboolean(L, f.row);
     lua_setfield(L, -2, "row");
     lua_pushboolean(L, f.column);
     lua_setfield(L, -2, "column");
+    lua_pushboolean(L, f.shuffled);
+    lua_setfield(L, -2, "shuffled");
     return 1;
 }
 

@@ -137,7 +137,8 @@ struct contents {
 static void look(const struct plan *p, int node, struct contents *c)
 {
     const struct expr_node *n = &p->fused.node[node];
-    if (n->op == EXPR_TILE && p->place[n->integer].kind == PLAN_PLACE_ROWS) {
+    if (n->op == EXPR_TILE &&
+        (p->place[n->integer].kind == PLAN_PLACE_ROWS || p->place[n->integer].kind == PLAN_PLACE_COLUMNS)) {
         c->rows = true;
     } else if (n->op == EXPR_TILE) {
         c->several = c->several || (c->place >= 0 && c->place != n->integer);

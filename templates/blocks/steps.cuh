@@ -111,6 +111,44 @@ const int ${name}_turns = ${turns};
     ${uniform}
 //@         deeper()
 //@     end
+//@     if kind == "columns" then
+#pragma unroll
+for (int i = 0; i < ${place.registers}; ++i) {
+//@         if text.column then
+    const int column = i * 32 + (int)(threadIdx.x % 32);
+//@         end
+    ${rows}
+    ${elements}
+    ${place.name}[i] = ${value};
+}
+//@     elseif text.shuffled then
+// Column by column: what another lane holds of one is held here for as long as both rows take it.
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    #pragma unroll
+    for (int part = 0; part < ${pairs} * 2; ++part) {
+        const int pair = part / 2, half = part % 2;
+//@         if text.row then
+        const int row = first_row + block * ${height} + half * 8;
+//@         end
+        ${rows}
+        float value[2];
+        #pragma unroll
+        for (int lane = 0; lane < 2; ++lane) {
+//@         if text.column then
+            const int column = pair * 8 + first_column + lane;
+//@         end
+            ${elements}
+            value[lane] = ${value};
+        }
+//@         if kind == "operand" then
+        ${place.name}[block][pair * 2 + half] = pack_${place.dtype}(value[0], value[1]);
+//@         else
+        ${place.name}[block][pair * 4 + half * 2] = value[0];
+        ${place.name}[block][pair * 4 + half * 2 + 1] = value[1];
+//@         end
+    }
+//@     else
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block)
     #pragma unroll
@@ -150,9 +188,12 @@ for (int block = 0; block < ${blocks}; ++block)
 //@         end
     }
 //@     end
-//@     if text.copy and kind == "accumulator" and not warps then
+//@     end
+//@     local waits = number < #role.step and role.step[number + 1].op == "mma_wait"
+//@     if (text.copy or waits) and kind == "accumulator" and not warps then
 //@         local bound = ctype(place.dtype) == "int" and "+r" or "+f"
-//@     -- Else the compiler takes the other's registers until the wgmma, and moves them behind its fence.
+//@     -- Else the compiler takes the other's registers until the wgmma, and moves them behind its fence; or moves the
+//@     -- arithmetic behind the wait that follows.
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block)
     #pragma unroll

@@ -1,6 +1,6 @@
 """How `tilewright bench SPEC` measures (gen/time/time.h), for what only Python has: bursts with pauses and sustained
-load, graph replays, inputs that rotate through more than the L2; and its rows. peers_torch.py and peers_tilelang.py use
-it. Needs torch."""
+load, graph replays, inputs that rotate through more than the L2; and its rows. peers_torch.py, peers_attention.py and
+peers_tilelang.py use it. Needs torch."""
 import ctypes
 import json
 import os

@@ -95,5 +95,10 @@ wrong attention_mods attention_fwd_documents 's/return kv <= q and at.t.document
 wrong attention_mods attention_fwd_sink 's/return at.t.sink\[at.h\]/return 0/'
 wrong attention_varlen attention_fwd_varlen 's/function() return true end/function(_, kv) return kv < 12 end/'
 wrong attention_varlen attention_fwd_varlen_causal 's/return kv - keys <= q - rows/return kv <= q/'
+wrong attention_bwd attention_bwd_dkdv_causal 's/return kv <= q end/return kv < q end/'
+wrong attention_bwd attention_bwd_dq_causal 's/return kv <= q end/return kv < q end/'
+wrong attention_bwd attention_bwd_dkdv_grouped 's/  shared = 4,/  shared = 4, visible = function(q) return q < 3 end,/'
+wrong attention_bwd attention_bwd_dkdv_causal_end 's/return kv <= q + n.S - n.R end/return kv <= q end/'
+wrong attention_bwd attention_bwd_dq_causal_end 's/return kv <= q + n.S - n.R end/return kv <= q end/'
 echo "1..$count"
 [ "$failed" -eq 0 ]

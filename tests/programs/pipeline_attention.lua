@@ -3,13 +3,15 @@ local B, H, R, S = dims "B H R S"
 local D = 64
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
--- visible(i): the condition on the indices, or nil; last: where the keys of this item end.
-local function attention(t, at, tile, head, visible, last)
+-- visible(i): the condition on the indices, or nil; last: where the keys of this item end; add(kv): what is added to
+-- scores of the keys from there on, or nil.
+local function attention(t, at, tile, head, visible, last, add)
   local q = load(t.Q, at.b, at.h, span(at.q, tile.q), all)
   local o, most, sum = loop("kv", range(0, last, tile.kv), { zeros(), rows(-inf), rows(0) }, function(kv, o, most, sum)
     local k = load(t.K, at.b, head, span(kv, tile.kv), all)
     local v = load(t.V, at.b, head, span(kv, tile.kv), all)
     local s = dot(q, k:t()):as "s" * (log2e / D ^ 0.5)
+    if add then s = s + add(kv) * log2e end
     if visible then s = where(visible(index()), s, -inf) end
     local m = max(most, row_max(s))
     local p, r = exp2_diff(s, m), exp2_diff(most, m)
@@ -19,7 +21,7 @@ local function attention(t, at, tile, head, visible, last)
   return most, sum
 end
 
-local function by_hand(t, n, group, seen, lse)
+local function by_hand(t, n, group, seen, lse, add)
   for b = 0, n.B - 1 do
     for h = 0, n.H - 1 do
       for q = 0, n.R - 1 do
@@ -27,7 +29,7 @@ local function by_hand(t, n, group, seen, lse)
         for c = 0, D - 1 do o[c] = 0 end
         for s = 0, n.S - 1 do
           if seen(b, q, s) then
-            x[s] = 0
+            x[s] = add and add(b, s) or 0
             for d = 0, D - 1 do x[s] = x[s] + t.Q[b][h][q][d] * t.K[b][h // group][s][d] / D ^ 0.5 end
             most = math.max(most, x[s])
           end
@@ -92,10 +94,10 @@ local function seen(name, visible, sees)
     reference = function(t, n) by_hand(t, n, 1, function(_, q, s) return sees(q, s) end) end,
     run = { { B = 1, H = 2, R = 600, S = 300 }, { B = 1, H = 3, R = 300, S = 30 }, { B = 2, H = 1, R = 200, S = 200 } },
   })
-  return kernel(name .. "_ahead") { like = plain, ahead = { s = { turns = 1, before = "o" } } }
+  return kernel(name .. "_ahead") { like = plain, ahead = { s = { turns = 1, before = "o" } } }, plain
 end
 local late = seen("attention_late", function(i) return le(i.s + 200, i.q) end, function(q, s) return s + 200 <= q end)
-seen("attention_window", function(i) return le(i.s, i.q) & lt(i.q, i.s + 100) end,
+local _, window = seen("attention_window", function(i) return le(i.s, i.q) & lt(i.q, i.s + 100) end,
   function(q, s) return s <= q and q < s + 100 end)
 kernel "attention_late_static" { like = late, schedule = { dynamic = false } }
 kernel "attention_late_rows" { like = late, schedule = { order = "row" } }
@@ -105,3 +107,18 @@ kernel "attention_full_dynamic" { like = kernels.attention_full, schedule = { dy
 kernel "attention_late_up" { like = late, direction = { kv = "up" } }
 kernel "attention_full_down" { like = kernels.attention_full, direction = { kv = "down" } }
 kernel "attention_causal_lse_down" { like = kernels.attention_causal_lse, direction = { kv = "down" } }
+kernel "attention_window_down" { like = window, direction = { kv = "down" } }
+
+-- What is added to the scores of each key: read a turn ahead, a column for each lane.
+kernel "attention_added" (with {
+  K = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" }, V = tensor { B, H, S, D, dtype = "bf16", axes = "b h s d" },
+  added = tensor { B, S, dtype = "fp32", axes = "b s" },
+  program = function(t, at, tile)
+    attention(t, at, { q = tile.q, kv = tile.s }, at.h, function(i) return le(i.s, i.q + 100) end, S,
+      function(kv) return load(t.added, at.b, span(kv, tile.s)) end)
+  end,
+  reference = function(t, n)
+    by_hand(t, n, 1, function(_, q, s) return s <= q + 100 end, nil, function(b, s) return t.added[b][s] end)
+  end,
+  run = { { B = 2, H = 1, R = 140, S = 331 }, { B = 1, H = 1, R = 5, S = 130 } },
+})

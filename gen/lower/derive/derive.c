@@ -224,6 +224,72 @@ static int find_shared(struct derive *d)
     return 0;
 }
 
+/* What of a node's value comes last, and what it takes. */
+struct part {
+    int dot;       /* the last dot of the loop that it takes, -1 */
+    bool function; /* it takes a function of numbers */
+};
+
+static struct part part_of(const struct work *w, int loop, int node, struct part *memo, bool *seen)
+{
+    const struct expr_node *n = &w->graph.node[node];
+    if (seen[node])
+        return memo[node];
+    seen[node] = true;
+    struct part part = {-1, expr_ops[n->op].rule == EXPR_REALS};
+    if (n->op == EXPR_TILE && w->program->op[n->integer].kind == PROGRAM_DOT && w->op[n->integer].parent == loop)
+        part.dot = (int)n->integer;
+    for (int a = 0; a < 3; a++) {
+        if (n->arg[a] < 0)
+            continue;
+        struct part under = part_of(w, loop, n->arg[a], memo, seen);
+        part.dot = under.dot > part.dot ? under.dot : part.dot;
+        part.function = part.function || under.function;
+    }
+    return memo[node] = part;
+}
+
+/* Below a node that takes the loop's dot `last`, what takes earlier ones alone, and a function of them. */
+static void share_parts(struct derive *d, int node, int last, const struct part *part, bool *seen)
+{
+    const struct expr_node *n = &d->work.graph.node[node];
+    if (seen[node])
+        return;
+    seen[node] = true;
+    for (int a = 0; a < 3; a++) {
+        if (n->arg[a] < 0)
+            continue;
+        const struct part *under = &part[n->arg[a]];
+        if (under->dot == last)
+            share_parts(d, n->arg[a], last, part, seen);
+        else if (under->dot >= 0 && under->function && d->work.graph.node[n->arg[a]].type == EXPR_REAL)
+            d->shared[n->arg[a]] = d->part[n->arg[a]] = true;
+    }
+}
+
+/* derive.h, OVERLAP: what is computed early has a place, as if several operations took it. */
+static int find_parts(struct derive *d)
+{
+    const struct work *w = &d->work;
+    const size_t count = (size_t)w->graph.count + 1;
+    struct part *part = plan_alloc(w->l->plan, sizeof *part * count);
+    bool *seen = plan_alloc(w->l->plan, sizeof *seen * count);
+    d->part = plan_alloc(w->l->plan, sizeof *d->part * count);
+    if (!part || !seen || !d->part)
+        return 3;
+    for (int i = 0; i < w->program->op_count; i++) {
+        const int root = w->op[i].arg[0];
+        if (w->program->op[i].kind != PROGRAM_DOT || w->op[i].parent < 0 || d->dot[i].load[0] >= 0 || root < 0)
+            continue;
+        memset(seen, 0, sizeof *seen * count);
+        const int last = part_of(w, w->op[i].parent, root, part, seen).dot;
+        memset(seen, 0, sizeof *seen * count);
+        if (last >= 0)
+            share_parts(d, root, last, part, seen);
+    }
+    return 0;
+}
+
 /* ---- sums by lane ------------------------------------------------------------------------------------------------ */
 
 static bool reaches(const struct work *w, int node, int leaf)
@@ -298,7 +364,8 @@ int derive_open(struct derive *d, const struct program_lowering *l)
         status = 3;
     if (!status)
         find_partial(d);
-    return status ? status : find_shared(d);
+    status = status ? status : find_shared(d);
+    return status ? status : find_parts(d);
 }
 
 void derive_close(struct derive *d)

@@ -24,6 +24,15 @@
  * is waited for at that turn's end. A stage is released behind the wait that covers its last dot. What is in flight
  * where a turn begins must be what is in flight where it ends: a turn is walked before, to find that.
  *
+ * CROWDED. Where registers do not hold the computed operands of all dots of a turn beside everything else, the turn
+ * ends behind the wait for all of its groups but the newest, and the next one waits for that behind its first dot: its
+ * others then run beside no operand. Each was computed from accumulators that are free by then, so that within the turn
+ * they take the room of those.
+ *
+ * OVERLAP. An operand may be computed from several dots of its turn. Functions of the first are computed behind its
+ * wait, while the last runs, into a place of their own. Stages that this wait frees are released behind them: the
+ * compiler moves arithmetic behind the next wait where no branch stands in between, and a release is one.
+ *
  * LANES. Four lanes hold a row. A carried sum that nothing in the loop reads is kept lane by lane, and added up behind
  * it.
  *
@@ -128,6 +137,7 @@ struct derive {
     bool *once; /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
     int *late;  /* by operation: plan_some(place) of a STORE that derive_late.c sends; NULL: none is late */
     int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
+    int crowded;           /* registers of computed operands that are never all in use: see CROWDED; 0: they may be */
     bool lane;             /* one lane of a warp waits for a stage, and the others for it */
     int turns;             /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
     int parts, part_meeting, part_tile; /* plan_some(ring); or of plan.barrier and plan_some(node): derive_parts.c */
@@ -143,6 +153,8 @@ struct derive {
     int *home, home_count; /* by node of the work graph: plan_some(place) that it has whenever it has one */
     int *owner, owner_count; /* by place: node whose value is there; -1: nobody's */
     bool *shared;            /* by node: several operations take it */
+    bool *part;              /* by node: of those what is computed while another dot of the turn runs (find_parts) */
+    bool later;              /* stages are released behind the arithmetic that comes next: OVERLAP */
     int shared_count;
     struct {
         int op, root;
@@ -288,6 +300,7 @@ int derive_built(struct derive *d, int op, int node, int shift, int *status);
 /* Waits for the flight at `index` and all before it, and releases the stages that this frees. */
 int derive_wait(struct derive *d, int index);
 int derive_release(struct derive *d);
+int derive_release_late(struct derive *d); /* what was left for later */
 int derive_give_back(struct derive *d);       /* stages that were read into registers */
 int derive_land(struct derive *d, int place); /* waits until nothing in flight writes or reads the registers */
 

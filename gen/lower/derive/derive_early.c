@@ -5,8 +5,8 @@
  *
  * A READ is what is held from one turn to the next: an element, or a choice whole, so that nothing is read that its
  * condition leaves out. TAKEN is what turns take: the largest node of reads alone. Both are values of rows, two
- * registers a thread for each 64 rows; of columns there would be as many as a row has, and they are read at their use.
- * What is the same in all turns is read and computed in front of the loop.
+ * registers a thread for each 64 rows, or of columns: these lie in a warp's lanes, 32 to a register, and come from
+ * there by a shuffle. What is the same in all turns is read and computed in front of the loop.
  *
  * Behind the loop's last turn a read gives what is in the tensor there, or zero outside of it, and nobody takes it:
  * every read asks for the tensor's own extents. It is built with its masks, for the next turn may be the first that
@@ -23,11 +23,13 @@
 enum {
     MOST = 6,    /* values of a loop, of either kind */
     BESIDE = 32, /* registers of a thread beside its places: addresses, descriptors, what is under way */
+    LANES = 32,
 };
 
 struct early_value {
     int node;   /* of the work graph */
     int place;  /* plan_some(place) */
+    int columns; /* of the tile whose columns it is of; 0: it is of rows */
     bool fixed; /* the same in all turns */
     int along;  /* plan_some(dim) of the element's tensor in which turns differ, where they do in no other and there are
                    others: it is found once an item where the elements of a row begin; 0: in each turn */
@@ -77,21 +79,37 @@ static const unsigned char *find_needs(struct derive *d, int loop)
     return needs;
 }
 
-/* A value of rows that elements give, and nothing else. */
-static bool is_early(struct derive *d, const unsigned char *needs, int node)
+/* Columns of the tile that the operation takes from the node; 0: it takes no tile of which it is told. */
+static int columns_taken(const struct derive *d, int op, int root)
 {
-    return (needs[node] & (AN_ELEMENT | ANOTHER)) == AN_ELEMENT && d->work.graph.node[node].type == EXPR_REAL &&
-           !(work_scope(&d->work, node) & WORK_COLUMN);
+    const struct program_op *o = &d->work.program->op[op];
+    const struct work_op *k = &d->work.op[op];
+    if (o->kind == PROGRAM_DOT && root == k->arg[2])
+        return o->tile.columns;
+    bool taken = o->kind == PROGRAM_REDUCE || (o->kind == PROGRAM_DOT && root == k->arg[0]);
+    return taken ? o->arg[0].columns : 0;
 }
 
-/* One more than MOST says that they are too many. */
-static void note(struct early_value *list, int *count, int node)
+/* A value of rows, or of as many columns, that elements give, and nothing else. */
+static bool is_early(struct derive *d, const unsigned char *needs, int node, int columns)
 {
+    int scope = work_scope(&d->work, node);
+    return (needs[node] & (AN_ELEMENT | ANOTHER)) == AN_ELEMENT && d->work.graph.node[node].type == EXPR_REAL &&
+           (!(scope & WORK_COLUMN) || (scope == WORK_COLUMN && columns > 1));
+}
+
+/* One more than MOST says that they are too many. columns: as in early_value. */
+static void note(struct derive *d, struct early_value *list, int *count, int node, int columns)
+{
+    if (!(work_scope(&d->work, node) & WORK_COLUMN))
+        columns = 0;
     for (int i = 0; i < *count; i++)
-        if (list[i].node == node)
+        if (list[i].node == node) {
+            list[i].columns = columns > list[i].columns ? columns : list[i].columns;
             return;
+        }
     if (*count <= MOST)
-        list[(*count)++] = (struct early_value){.node = node};
+        list[(*count)++] = (struct early_value){.node = node, .columns = columns};
 }
 
 /* See early_value.along. All elements of a tensor that are found so differ in the same dim. */
@@ -115,7 +133,7 @@ static int find_along(const struct derive *d, const struct derive_early *e, cons
 
 /* The parts of a taken node that are read ahead: those of real numbers that are no elements and no choices fall apart
  * further. */
-static void find_reads(struct derive *d, struct derive_early *e, const unsigned char *needs, int node)
+static void find_reads(struct derive *d, struct derive_early *e, const unsigned char *needs, int node, int columns)
 {
     const struct expr_graph *g = &d->work.graph;
     const struct expr_node *n = &g->node[node];
@@ -123,27 +141,29 @@ static void find_reads(struct derive *d, struct derive_early *e, const unsigned 
     for (int i = 0; i < 3; i++)
         whole = whole || (n->arg[i] >= 0 && (needs[n->arg[i]] & AN_ELEMENT) && g->node[n->arg[i]].type != EXPR_REAL);
     if (whole && !derive_comes_along(d, node))
-        note(e->read, &e->reads, node);
+        note(d, e->read, &e->reads, node, columns);
     for (int i = 0; i < 3 && !whole; i++)
         if (n->arg[i] >= 0 && (needs[n->arg[i]] & AN_ELEMENT))
-            find_reads(d, e, needs, n->arg[i]);
+            find_reads(d, e, needs, n->arg[i], columns);
 }
 
-/* Goes down from what an operation takes, but not into what a launch may leave out: there nothing is read then. */
-static void find_taken(struct derive *d, struct derive_early *e, const unsigned char *needs, int node, bool *seen)
+/* Goes down from what an operation takes, but not into what a launch may leave out: there nothing is read then.
+ * columns: of the operation's tile. */
+static void find_taken(struct derive *d, struct derive_early *e, const unsigned char *needs, int node, int columns,
+                       bool *seen)
 {
     const struct expr_node *n = &d->work.graph.node[node];
     if (seen[node])
         return;
     seen[node] = true;
-    if (is_early(d, needs, node)) {
-        note(e->taken, &e->takes, node);
+    if (is_early(d, needs, node, columns)) {
+        note(d, e->taken, &e->takes, node, columns);
         return;
     }
     bool left_out = n->op == EXPR_SELECT && work_scope(&d->work, n->arg[0]) == WORK_UNIFORM;
     for (int i = 0; i < 3; i++)
         if (n->arg[i] >= 0 && !(left_out && i > 0))
-            find_taken(d, e, needs, n->arg[i], seen);
+            find_taken(d, e, needs, n->arg[i], columns, seen);
 }
 
 static bool holds_dot(const struct derive *d, int loop)
@@ -154,40 +174,68 @@ static bool holds_dot(const struct derive *d, int loop)
     return false;
 }
 
-/* Registers of a thread for each 64 rows: a value of two rows, and where these begin. */
-static int registers_of(const struct early_value *v)
+/* Registers of a thread: for each 64 rows a value of two, and where these begin; or a column for each lane. */
+static int registers_of(const struct derive *d, const struct early_value *v)
 {
-    return v->along ? 6 : 2;
+    return v->columns ? (v->columns + LANES - 1) / LANES : (v->along ? 6 : 2) * d->blocks;
+}
+
+/* Registers of computed operands, which in crowded turns take the room of accumulators: derive.h, CROWDED. */
+static int within_others(const struct derive *d)
+{
+    int sum = 0;
+    for (int i = 0; i < d->work.program->op_count && d->crowded; i++)
+        if (d->work.program->op[i].kind == PROGRAM_DOT && d->dot[i].operand && !d->dot[i].resident)
+            sum += d->work.l->plan->place[plan_number(d->dot[i].operand)].registers;
+    return sum;
 }
 
 /* The role's registers hold them beside the places that there are. */
 static bool fits(const struct derive *d, const struct derive_early *e)
 {
     const struct plan *p = d->work.l->plan;
-    int sum = BESIDE;
+    int sum = BESIDE - within_others(d);
     for (int i = 0; i < e->reads; i++)
-        sum += registers_of(&e->read[i]) * d->blocks;
+        sum += registers_of(d, &e->read[i]);
     for (int i = 0; i < e->takes; i++)
-        sum += registers_of(&e->taken[i]) * d->blocks;
+        sum += registers_of(d, &e->taken[i]);
     for (int i = 0; i < p->place_count; i++)
         sum += p->place[i].registers;
     return sum <= d->registers;
 }
 
-/* plan_some(place) of what is read ahead; 0: there is no memory. */
+/* plan_some(place) of a value; 0: there is no memory. */
+static int value_place(struct derive *d, const struct early_value *v, const char *name)
+{
+    struct plan *p = d->work.l->plan;
+    const bool rows = v->columns == 0;
+    struct plan_place place = {.name = plan_text(p, "%s%d", name, p->place_count),
+                               .kind = rows ? PLAN_PLACE_ROWS : PLAN_PLACE_COLUMNS,
+                               .dtype = TW_FP32,
+                               .rows = rows ? d->rows / d->abreast : 1,
+                               .cols = rows ? 1 : v->columns,
+                               .registers = rows ? 2 * d->blocks : registers_of(d, v),
+                               .shared = -1};
+    return name && place.name ? plan_add_place(p, place) : 0;
+}
+
+/* Of what is read ahead. */
 static int read_place(struct derive *d, const struct early_value *v)
 {
     struct plan *p = d->work.l->plan;
     const struct expr_node *n = &d->work.graph.node[v->node];
     const char *name = n->op == EXPR_TENSOR ? p->tensor[n->integer].name : "choice";
-    struct plan_place place = {.name = plan_text(p, "%s_next%d", name, p->place_count),
-                               .kind = PLAN_PLACE_ROWS,
-                               .dtype = TW_FP32,
-                               .rows = d->rows / d->abreast,
-                               .cols = 1,
-                               .registers = 2 * d->blocks,
-                               .shared = -1};
-    return place.name ? plan_add_place(p, place) : 0;
+    return value_place(d, v, plan_text(p, "%s_next", name));
+}
+
+/* Of what turns take: its home from then on. */
+static int taken_place(struct derive *d, const struct early_value *v)
+{
+    int home = derive_home_of(d, v->node);
+    if (home)
+        return home;
+    home = value_place(d, v, v->columns ? "column" : "row");
+    return home && derive_home(d, v->node, home) == 0 ? home : 0;
 }
 
 static int give_places(struct derive *d, struct derive_early *e)
@@ -195,10 +243,8 @@ static int give_places(struct derive *d, struct derive_early *e)
     bool fine = true;
     for (int i = 0; i < e->reads && fine; i++)
         fine = (e->read[i].place = read_place(d, &e->read[i])) != 0;
-    for (int i = 0; i < e->takes && fine; i++) {
-        int home = derive_home_of(d, e->taken[i].node);
-        fine = (e->taken[i].place = home ? home : derive_new_place(d, e->taken[i].node, "row", 1)) != 0;
-    }
+    for (int i = 0; i < e->takes && fine; i++)
+        fine = (e->taken[i].place = taken_place(d, &e->taken[i])) != 0;
     return fine ? 0 : 3;
 }
 
@@ -209,17 +255,20 @@ static int find(struct derive *d, struct derive_early *e)
     bool *seen = plan_alloc(d->work.l->plan, sizeof *seen * (size_t)(d->work.graph.count + 1));
     if (!needs || !seen)
         return 3;
-    for (int u = 0; u < d->use_count; u++)
-        if (loop_of(d, d->use[u].op) == e->loop)
-            find_taken(d, e, needs, d->use[u].root, seen);
+    for (int u = 0; u < d->use_count; u++) {
+        int op = d->use[u].op, root = d->use[u].root;
+        memset(seen, 0, sizeof *seen * (size_t)(d->work.graph.count + 1));
+        if (loop_of(d, op) == e->loop)
+            find_taken(d, e, needs, root, columns_taken(d, op, root), seen);
+    }
     for (int i = 0; i < e->takes; i++) {
         e->taken[i].fixed = !(needs[e->taken[i].node] & A_TURN);
         if (!e->taken[i].fixed)
-            find_reads(d, e, needs, e->taken[i].node);
+            find_reads(d, e, needs, e->taken[i].node, e->taken[i].columns);
     }
     e->takes = e->takes > MOST ? 0 : e->takes;
     for (int i = 0; i < e->reads; i++)
-        e->read[i].along = find_along(d, e, needs, e->read[i].node);
+        e->read[i].along = e->read[i].columns ? 0 : find_along(d, e, needs, e->read[i].node);
     if (e->takes == 0 || e->reads > MOST || !fits(d, e))
         e->reads = 0;
     return give_places(d, e);

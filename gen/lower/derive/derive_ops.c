@@ -67,6 +67,19 @@ bool derive_passes_on(const struct derive *d, int op)
            d->work.op[op].arg[2] < 0;
 }
 
+/* Behind the first dot of a turn, whose products cover the wait, those of the turn before give their operands'
+ * registers back: derive.h, CROWDED. */
+static int make_room(struct derive *d)
+{
+    int last = d->flights - 1;
+    if (last < 0 || d->flight[last].old)
+        return 0;
+    while (last >= 0 && !d->flight[last].old)
+        last--;
+    d->later = true;
+    return last >= 0 ? derive_wait(d, last) : 0;
+}
+
 int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
 {
     struct plan *p = d->work.l->plan;
@@ -79,6 +92,8 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
     }
     if (!status && dot->converted)
         status = convert(d, op);
+    if (!status && d->crowded)
+        status = make_room(d);
     const bool passed = d->turns && derive_passes_on(d, op);
     if (!status && passed)
         status = derive_pass_on(d, PLAN_BARRIER, 0, "the dot of the consumer before is issued");

@@ -362,7 +362,7 @@ int derive_wait(struct derive *d, int index)
                                                 .call = plan_text(d->work.l->plan, "mma_wait_%d", left)});
     memmove(d->flight, d->flight + index + 1, sizeof *d->flight * (size_t)left);
     d->flights = left;
-    status = status ? status : derive_release(d);
+    status = status || d->later ? status : derive_release(d);
     return status ? status : derive_give_back(d);
 }
 
@@ -407,7 +407,8 @@ int derive_pass(struct derive *d, struct plan_step step)
         if (read[i])
             status = derive_land(d, plan_some(i));
     for (int i = 0; i < p->place_count && !status; i++)
-        if (read[i] && plan_some(i) != step.place && p->place[i].kind != PLAN_PLACE_ROWS)
+        if (read[i] && plan_some(i) != step.place && p->place[i].kind != PLAN_PLACE_ROWS &&
+            p->place[i].kind != PLAN_PLACE_COLUMNS)
             status = derive_emit(d, d->consumer,
                                  (struct plan_step){.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = plan_some(i)});
     step.ring = -1;
@@ -435,10 +436,18 @@ static bool may_be_there(struct derive *d, int op, int node, int place, int *sta
     return !*status && is_there(d, plain, place);
 }
 
+int derive_release_late(struct derive *d)
+{
+    const bool later = d->later;
+    d->later = false;
+    return later ? derive_release(d) : 0;
+}
+
 /* Computes `node` of the work graph into the place. */
 int derive_evaluate(struct derive *d, int op, int node, int place)
 {
     int status = 0, expression = derive_built(d, op, node, 0, &status);
+    d->later = d->later || (node < d->shared_count && d->part[node] && !d->synchronous);
     if (status)
         return status;
     bool cut = !is_there(d, expression, place) && may_be_there(d, op, node, place, &status);
@@ -453,6 +462,7 @@ int derive_evaluate(struct derive *d, int op, int node, int place)
             d, (struct plan_step){.op = PLAN_TOUCH, .place = place, .node = expression, .call = "evaluate"});
     if (cut && !status)
         status = derive_emit(d, d->consumer, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+    status = status ? status : derive_release_late(d);
     return status ? status : derive_own(d, place, node);
 }
 
@@ -523,8 +533,10 @@ static int columns_of(const struct derive *d, int node, bool *seen)
         return 1;
     seen[node] = true;
     int most = 1, place = derive_place_of(d, node);
-    if (place)
-        return place_at(d, place)->kind == PLAN_PLACE_ROWS ? 1 : place_at(d, place)->cols;
+    if (place) {
+        enum plan_place_kind kind = place_at(d, place)->kind;
+        return kind == PLAN_PLACE_ROWS || kind == PLAN_PLACE_COLUMNS ? 1 : place_at(d, place)->cols;
+    }
     for (int i = 0; i < 3; i++) {
         int columns = columns_of(d, d->work.graph.node[node].arg[i], seen);
         most = columns > most ? columns : most;

@@ -125,13 +125,15 @@ static bool is_set_before(const struct derive *d, int loop, int dot)
            !derive_starts_from_zero(d, dot);
 }
 
-/* The end of a turn: what it carries on. What is old by then is waited for. */
+/* The end of a turn: what it carries on. What is old by then is waited for, and where registers are short all but the
+ * newest. */
 static int end_turn(struct derive *d, int loop)
 {
     int status = carry_on(d, d->work.program->op[loop].end);
+    status = status ? status : derive_release_late(d);
     for (int i = d->flights - 1; i >= 0 && !status; i--)
         if (d->flight[i].old || is_changed_early(d, loop, d->flight[i].dot) ||
-            is_set_before(d, loop, d->flight[i].dot)) {
+            is_set_before(d, loop, d->flight[i].dot) || (d->crowded && i + 1 < d->flights)) {
             status = derive_wait(d, i);
             break;
         }
@@ -402,8 +404,8 @@ static int beyond_end(struct derive *d, int number, int end)
     return plan_some(expr_binary(g, EXPR_SUB, expr_binary(g, EXPR_ADD, variable, step), plan_number(end)));
 }
 
-/* Turns of a loop that goes down and looks ahead without the masks of its last turns upwards: without any, then the
- * first ones upwards with what masks those. */
+/* Turns of a loop that goes down without the masks of its last turns upwards: without any, then the first ones upwards
+ * with what masks those. */
 static int turns_behind(struct derive *d, int number, const struct range *r, const char *name, int count)
 {
     struct expr_graph *g = &d->work.l->plan->fused;
@@ -451,10 +453,13 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
                  : d->alone ? behind_last_masked(d, number, r, count)
                             : turns_behind(d, number, r, r->name, count);
     } else {
+        if (r->low) /* with the masks of the last ones, too, of which they may be some */
+            status = turns_until(d, number, plan_text(p, "%s_masked", r->name), r->low, 0);
         d->unmasked = inside != 0;
-        if (inside)
+        d->unmasked_low = r->low != 0;
+        if (inside && !status)
             status = turns_until(d, number, plan_text(p, "%s_inside", r->name), inside, 0);
-        d->unmasked = false;
+        d->unmasked = d->unmasked_low = false;
         if (!status && !d->alone)
             status = turns_until(d, number, r->name, count, inside && r->one_masked);
     }
@@ -523,6 +528,14 @@ static int turn_around(struct derive *d, int number, int count)
     return known->first ? 0 : 3;
 }
 
+/* range.low, of so many turns upwards that need such masks; a loop upwards that looks ahead does not part them. */
+static int low_turns(struct derive *d, const struct range *r, int low)
+{
+    if (!low || !r->inside || (!r->down && d->ahead >= 0))
+        return 0;
+    return r->down ? low : derive_least(&d->work.l->plan->fused, low, r->count);
+}
+
 static int loop(struct derive *d, int number)
 {
     const struct program_op *l = &d->work.program->op[number];
@@ -560,7 +573,7 @@ static int loop(struct derive *d, int number)
     range.down = !status && derive_goes_down(d, number, possible && inside, &status);
     if (!status && inside && d->ahead >= 0)
         range.end = first_masked(d, number, inside);
-    range.low = range.down && inside && d->ahead >= 0 ? masks.low : 0;
+    range.low = low_turns(d, &range, masks.low);
     if (!status && range.down)
         status = turn_around(d, number, count);
     if (status)

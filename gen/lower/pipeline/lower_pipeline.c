@@ -513,6 +513,27 @@ int pipeline_consumer_registers(const struct pipeline *x)
     return budgets(x).consumer;
 }
 
+/* Registers that operands of the computed dots do not need where no two of them are held as a turn begins, if those
+ * make the difference: derive.h, CROWDED. 0: they do not. */
+static int crowded(const struct pipeline *x)
+{
+    const int most = pipeline_consumer_registers(x), taken = pipeline_registers_taken(x) + OTHER_REGISTERS;
+    int sum = 0, largest = 0, parent = -2;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct derive_dot *dot = &x->d.dot[i];
+        if (x->program->op[i].kind != PROGRAM_DOT || !dot->operand || dot->resident)
+            continue;
+        if (dot->converted || (parent != -2 && x->d.work.op[i].parent != parent))
+            return 0;
+        const int words = x->plan->place[plan_number(dot->operand)].registers;
+        parent = x->d.work.op[i].parent;
+        sum += words;
+        largest = words > largest ? words : largest;
+    }
+    const bool helps = taken > most && taken - (sum - largest) <= most;
+    return helps && x->l->kernel->ahead_count == 0 && x->d.abreast == x->d.consumers ? sum - largest : 0;
+}
+
 static int memory_and_roles(struct pipeline *x)
 {
     struct plan *p = x->plan;
@@ -567,6 +588,7 @@ static int memory_and_roles(struct pipeline *x)
     x->d.producer->one_thread = true;
     x->d.consumer = &p->role[p->role_count - 1];
     x->d.registers = x->d.consumer->registers;
+    x->d.crowded = crowded(x);
     status = derive_steps(&x->d);
     return status ? status : pipeline_early_operands(x);
 }
@@ -619,7 +641,7 @@ int pipeline_bytes_moved(struct plan *p)
 static int registers(struct pipeline *x)
 {
     struct plan *p = x->plan;
-    int sum = x->d.late ? PIPELINE_BESIDE_LATE : OTHER_REGISTERS;
+    int sum = (x->d.late ? PIPELINE_BESIDE_LATE : OTHER_REGISTERS) - x->d.crowded;
     for (int i = 0; i < p->place_count; i++)
         if (p->place[i].kind == PLAN_PLACE_ACCUMULATOR || p->place[i].kind == PLAN_PLACE_FRAGMENT ||
             p->place[i].kind == PLAN_PLACE_OPERAND || p->place[i].kind == PLAN_PLACE_LATE)

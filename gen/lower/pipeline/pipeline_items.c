@@ -195,7 +195,8 @@ static int longest_first(struct pipeline *x)
             int status = 0;
             if (item->share)
                 continue;
-            bool grows = !pipeline_reads_data(g, o->to) && pipeline_reads_axis(g, o->to, item->axis);
+            bool grows = !pipeline_reads_data(g, o->to) && pipeline_reads_axis(g, o->to, item->axis) &&
+                         !pipeline_reads_axis(g, o->from, item->axis); /* else both may move along */
             grows = grows || derive_masks_grow(&x->d, i, item->axis, &status);
             if (!grows && !status)
                 continue;

@@ -230,6 +230,24 @@ static bool is_single_round(const struct plan *p, struct line_text text)
     return false;
 }
 
+/* Whether the line asks if a turn is the first, of a loop whose turns stand in several loops of the text, whose masks
+ * differ: by the tiles alone, turns of one may never be it. */
+static bool is_later_turn(const struct plan *p, struct line_text text)
+{
+    for (int l = 0; l < p->loop_count; l++) {
+        char turn[80];
+        snprintf(turn, sizeof turn, "%s_turn > 0", p->loop[l].name);
+        for (int r = 0; r < p->role_count && has_word(text, turn, ')'); r++) {
+            int loops = 0;
+            for (int s = 0; s < p->role[r].step_count; s++)
+                loops += p->role[r].step[s].op == PLAN_LOOP && p->role[r].step[s].loop == plan_some(l);
+            if (loops > 1)
+                return true;
+        }
+    }
+    return false;
+}
+
 static int report_code(struct run *run, int number)
 {
     static const enum left_kind kind[] = {[LINE_LEFT] = LEFT_LINES, [LINE_IF] = LEFT_IF, [LINE_LOOP] = LEFT_LOOP};
@@ -245,6 +263,8 @@ static int report_code(struct run *run, int number)
         const struct line_verdict *v = &verdict[i];
         enum { SHOWN = 60 };
         if (v->kind == LINE_LOOP && is_single_round(&unit->plan, v->text))
+            continue;
+        if (v->kind == LINE_IF && is_later_turn(&unit->plan, v->text))
             continue;
         int shown = v->text.length > SHOWN ? SHOWN : (int)v->text.length;
         const char *role = v->kind == LINE_LEFT ? role_of(&unit->plan, v->text) : NULL;

@@ -14,7 +14,8 @@
  *             outermost such line is named. Statements that follow each other without a branch, a line each, were all
  *             executed where one of them was: the compiler moves instructions between them.
  *           - a line that begins with `if` and has one conditional branch, which always went the same way. Its body on
- *             the line behind it is named instead where that did not run.
+ *             the line behind it is named instead where that did not run. Not told of one that asks whether a turn is
+ *             the first, of a loop whose turns stand in several loops of the text: the tiles may decide which has it.
  *           - a line that begins with `for`, `while` or `do`, in the kernel itself, whose branches back were never
  *             taken: no second round. Of loops that the compiler has unrolled nothing is said; nor of a loop of the
  *             Plan over tiles where the grid has a block for each (it does not depend on sm_count).
