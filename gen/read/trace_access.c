@@ -209,18 +209,20 @@ static int inside(struct trace *t, const struct program_coordinate *c, int posit
     return condition;
 }
 
-void trace_lay_out(struct trace *t, const char *word, struct trace_access *a, bool upright)
+void trace_lay_out(struct trace *t, const char *word, struct trace_access *a, int upright)
 {
     struct reader *r = t->r;
     struct expr_graph *g = t->p->graph;
     const struct spec_kernel *k = reader_kernel(r);
     const struct spec_tensor *tensor = &k->tensor[a->tensor];
     int last = -1, spans = 0;
-    int64_t rows = 1;
+    int64_t rows = 1, all = 1;
     for (int d = 0; d < tensor->rank; d++)
-        if (a->span[d])
+        if (a->span[d]) {
             last = d, spans++;
-    if (upright && spans == 1 && a->gathered < 0)
+            all = all > MOST_LENGTH ? all : all * a->at[d].length;
+        }
+    if (upright && (spans == 1 || (all == upright && a->at[last].length > 1)) && a->gathered < 0)
         last = -1;
     if (a->gathered >= 0 && (spans > 1 || a->gathered > last))
         sandbox_fault(

@@ -38,27 +38,34 @@ static int import_entry(struct import *m, const struct expr_node *n)
     return m->status ? -1 : expr_tensor(&m->w->graph, loop->list, EXPR_INT, rank, index);
 }
 
+int work_within(const struct work *w, struct expr_graph *g, const struct program_op *o, int d, bool turned)
+{
+    const struct program_coordinate *c = &o->at[d];
+    int within = expr_leaf(g, c->column != turned ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
+    int64_t behind = 1, before = 1;
+    for (int k = 0; k < w->l->plan->tensor[o->tensor].rank && !c->column; k++) {
+        const int length = o->at[k].column || o->at[k].length < 1 ? 1 : o->at[k].length;
+        before *= k < d ? length : 1;
+        behind *= k > d ? length : 1;
+    }
+    if (behind > 1)
+        within = expr_binary(g, EXPR_FLOORDIV, within, expr_int(g, behind));
+    return before > 1 ? expr_binary(g, EXPR_MOD, within, expr_int(g, c->length)) : within;
+}
+
 /* An element of a tile that is loaded for arithmetic alone is read where it is used. */
 static int import_load(struct import *m, const struct program_op *op)
 {
     struct expr_graph *g = &m->w->graph;
     int index[SPEC_MAX_RANK], rank = m->w->l->plan->tensor[op->tensor].rank;
-    for (int d = 0, spans_right = 0; d < rank; d++) {
+    for (int d = 0; d < rank; d++) {
         const struct program_coordinate *c = &op->at[d];
         bool by_number = op->kind == PROGRAM_GATHER && d == op->gathered;
         index[d] = import(m, by_number ? op->arg[0].node : c->start);
         if (m->status)
             return -1;
-        if (c->length > 1) {
-            int within = expr_leaf(g, c->column != m->turned ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
-            if (!c->column && c->length != op->tile.rows && spans_right++ >= 0) {
-                m->status = program_refuse(m->w->l, op->loc, "PROGRAM-LOWER",
-                                           "rows that run along several dims are not read element by element here; "
-                                           "load one span of rows");
-                return -1;
-            }
-            index[d] = expr_binary(g, EXPR_ADD, index[d], within);
-        }
+        if (c->length > 1)
+            index[d] = expr_binary(g, EXPR_ADD, index[d], work_within(m->w, g, op, d, m->turned));
     }
     bool real = tw_dtype_info(m->w->l->plan->tensor[op->tensor].dtype)->kind == TW_KIND_FLOAT;
     return expr_tensor(g, op->tensor, real ? EXPR_REAL : EXPR_INT, rank, index);

@@ -68,6 +68,10 @@ int work_beyond(struct work *w, int store, int *status);
 /* True where the condition holds for the rows up to one that is the same for the whole item, and asks nothing else. */
 bool work_ends_rows(struct work *w, int condition);
 
+/* Where the element in hand lies in the span of dim d of a LOAD or STORE, in a graph; turned: rows and columns have
+ * changed places. Rows run along several spans as numbers do through digits, along the last one fastest. */
+int work_within(const struct work *w, struct expr_graph *g, const struct program_op *o, int d, bool turned);
+
 /* The tile that a STORE writes, as the dots have it; *turned: its columns are the rows of what is written. */
 const struct program_tile *work_stored(const struct work *w, const struct program_op *store, bool *turned);
 

@@ -246,11 +246,15 @@ static int output(struct pipeline *x, int op)
     int64_t extent;
     bool never = expr_is_int(&x->plan->graph, t->dim[t->rank - 1], &extent) &&
                  extent * (int64_t)tw_dtype_bytes(t->dtype) % 16 != 0;
-    /* Bulk stores end where the tensor does, and, row by row, at a row that data say. */
+    /* Bulk stores end where the tensor does, and, row by row, at a row that data say. Rows along several spans, of
+     * which many lie outside where few are asked for, go out by elements. */
     int beyond = x->d.work.op[op].beyond;
     bool wide = tile->columns * (int)tw_dtype_bytes(t->dtype) % 128 == 0 &&
                 (!x->l->kernel->tensor[o->tensor].swizzle_set || t->swizzle == TW_SWIZZLE_128B);
-    never = never || o->kind == PROGRAM_STORE_ADD ||
+    int row_spans = 0;
+    for (int d = 0; d < t->rank; d++)
+        row_spans += !o->at[d].column && o->at[d].length > 1;
+    never = never || o->kind == PROGRAM_STORE_ADD || row_spans > 1 ||
             (beyond >= 0 && (turned || !wide || !work_ends_rows(&x->d.work, beyond)));
     if (x->l->variant == 1 || never) {
         int columns = tile->columns % 32 == 0 ? 32 : tile->columns % 16 == 0 ? 16 : 8;

@@ -1,0 +1,62 @@
+-- Attention of the newest R tokens of each request (1 to 16 of them) over its cache of keys and values, [request, token,
+-- head, head size]. How many tokens each request has, the new ones with them, stands on the device.
+--
+-- The N heads of Q that share one of K and V are rows of one tile, token by token. Several blocks share a request's
+-- keys, every so many tiles of them: each leaves what it found, and the last puts the parts together.
+local B, R, S, G = dims "B R S G"
+local D, N = 128, 4
+
+-- The first is empty, the second has one token, the last all that there is room for.
+local function fill_lengths(b, n)
+  if b < 2 then return b end
+  return b == n.B - 1 and n.S or (b * 171 + 90) % (n.S + 1)
+end
+
+local function by_hand(heads)
+  return function(t, n)
+    for b = 0, n.B - 1 do
+      local length = t.lengths[b]
+      for h = 0, n.G * heads - 1 do
+        local keys, values = {}, {}
+        for kv = 0, length - 1 do
+          keys[kv], values[kv] = {}, {}
+          for c = 0, D - 1 do keys[kv][c], values[kv][c] = t.K[b][kv][h // heads][c], t.V[b][kv][h // heads][c] end
+        end
+        for q = 0, n.R - 1 do
+          local x, most, sum, o, query = {}, -math.huge, 0, {}, {}
+          for c = 0, D - 1 do o[c], query[c] = 0, t.Q[b][q][h][c] end
+          for kv = 0, length - n.R + q do
+            local s = 0
+            for c = 0, D - 1 do s = s + query[c] * keys[kv][c] end
+            x[kv] = s / D ^ 0.5
+            most = math.max(most, x[kv])
+          end
+          for kv = 0, length - n.R + q do
+            local p = exp(x[kv] - most)
+            sum = sum + p
+            for c = 0, D - 1 do o[c] = o[c] + p * values[kv][c] end
+          end
+          for c = 0, D - 1 do t.O[b][q][h][c] = sum > 0 and o[c] / sum or 0 end
+          t.LSE[b][q][h] = most + log(sum)
+        end
+      end
+    end
+  end
+end
+
+local decode = kernel "attention_decode" {
+  family = "attention_decode",
+  Q = tensor { B, R, N * G, D, dtype = "bf16" },
+  K = tensor { B, S, G, D, dtype = "bf16" },
+  V = tensor { B, S, G, D, dtype = "bf16" },
+  O = tensor { B, R, N * G, D, dtype = "bf16" },
+  LSE = tensor { B, R, N * G, dtype = "fp32" },
+  lengths = tensor { B, dtype = "int32", fill = fill_lengths },
+  tile = { q = 64 // N, h = N, kv = 128 },
+  arch = { sm_90a = {} },
+  reference = by_hand(N),
+  run = {
+    { B = 5, R = 1, S = 700, G = 2 }, { B = 3, R = 2, S = 300, G = 1 }, { B = 2, R = 16, S = 1, G = 1 },
+    { B = 4, R = 16, S = 530, G = 1 },
+  },
+}
