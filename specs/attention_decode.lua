@@ -60,3 +60,5 @@ local decode = kernel "attention_decode" {
     { B = 4, R = 16, S = 530, G = 1 },
   },
 }
+
+kernel "attention_decode_split" { like = decode, split = { kv = { parts = 3, over = "blocks" } } }

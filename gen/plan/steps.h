@@ -158,6 +158,7 @@ struct plan_loop {
     int step;
     int first;     /* plan_some(node of plan.fused): turns go down from this number; 0: up from `from` */
     int operation; /* plan_some(LOOP of the program that it is of) */
+    int parts;     /* blocks that have every so many-th turn of it, and a combine puts together; 0: none */
 };
 
 /* Work items of a block: of axis `axis` (of plan.axis) it takes `tile` elements; the last varies fastest. AT leaves of

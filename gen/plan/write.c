@@ -250,6 +250,8 @@ static void layouts(const struct plan *p, const struct sink *s)
         sink_integer(s, "step", p->loop[i].step);
         if (p->loop[i].first)
             sink_integer(s, "first", plan_number(p->loop[i].first));
+        if (p->loop[i].parts)
+            sink_integer(s, "parts", p->loop[i].parts);
         sink_end(s);
     }
     sink_end(s);

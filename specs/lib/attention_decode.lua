@@ -33,7 +33,11 @@ local function program(t, at, tile)
       local m = max(most, row_max(s))
       local p, r = exp2_diff(s, m), exp2_diff(most, m)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
-    end)
+    end, { combine = function(a, b)
+      local m = max(a[2], b[2])
+      local of_a, of_b = exp2_diff(a[2], m), exp2_diff(b[2], m)
+      return { a[1] * of_a + b[1] * of_b, m, a[3] * of_a + b[3] * of_b }
+    end })
   store(t.O, places(t.O, rows_of, ratio(o, sum, 0)))
   if given "LSE" then store(t.LSE, places(t.LSE, rows_of, (most + log2(sum)) * ln2)) end
 end

@@ -222,6 +222,23 @@ for (int block = 0; block < ${blocks}; ++block)
         ${step.place}[block][half] += __shfl_xor_sync(~0u, ${step.place}[block][half], 2);
     }
 //@ end
+//@ -- A part of what a loop carries goes, and comes, as far as a thread has rows that there are.
+//@ local part_words = { parts_put = "_put", parts_take = "_take", parts_first = "_get", parts_next = "_get" }
+//@ local function rows_kept(step, number)
+//@     local text = fragment_uniform("k" .. number .. "_", step.inside)
+//@     local uniform, rows, inside = text.at, text.rows, text[1]
+${uniform}
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block) {
+    rows[block] = false;
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const int row = first_row + block * ${height} + half * 8;
+        ${rows}
+        rows[block] = rows[block] || ${inside};
+    }
+}
+//@ end
 //@ -- Columns of a chunk of a store.
 //@ local function chunk_columns(t)
 //@     if model.turned[t.name] == 0 then return t.tile[t.rank] end
@@ -989,6 +1006,11 @@ if (${place}_next < ${chunks}) {
 //@         end
     const int block = ${place}_next / ${across}, first_pair = ${place}_next % ${across} * ${pairs};
 //@         deeper()
+//@     elseif op == "loop" and call == "parts_combine" then
+//@         opened[#opened + 1] = {}
+#pragma unroll 1
+for (int part = 1; part <= ${step.count}; ++part) {
+//@         deeper()
 //@     elseif op == "loop" then
 //@         opened[#opened + 1] = {}
 //@         -- The chunks of a store.
@@ -1229,13 +1251,22 @@ parts_are_here = parts_count(args, parts);
 ${step.place}${word}(args, parts, ${step.place});
 //@     elseif op == "global" and call == "parts_clear" then
 ${step.place}_clear(args, parts);
-//@     elseif op == "global" and (call == "parts_put" or call == "parts_take") then
-//@         local at, word = coordinates(i, "g"), call == "parts_put" and "_put" or "_take"
-//@         local statements, part = at.at, call == "parts_put" and ", at_" .. model.item[#model.item].axis or ""
-//@         local tile = at[1]
+//@     elseif op == "global" and has(part_words, call) then
+//@         local at = coordinates(i, "g")
+//@         local statements, tile, word = at.at, at[1], part_words[call]
+//@         local part = call == "parts_put" and ", at_" .. model.item[#model.item].axis or
+//@             call == "parts_first" and ", 0" or call == "parts_next" and ", part" or ""
 {
     ${statements}
+//@         if has(step, "inside") then
+    bool rows[${blocks}];
+//@             deeper()
+//@             rows_kept(step, i)
+//@             shallower()
+    ${step.place}${word}(args, (int)(${tile})${part}, rows, ${step.place});
+//@         else
     ${step.place}${word}(args, (int)(${tile})${part}, ${step.place});
+//@         end
 }
 //@     elseif op == "global" and call == "parts_count" then
 //@         local at = coordinates(i, "g")

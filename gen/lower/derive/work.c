@@ -410,6 +410,23 @@ static int store(struct work *w, int number)
     return status;
 }
 
+/* The RESULT of a loop of which blocks have parts that its combine puts together: the rows that there are, and of the
+ * last RESULT what combine makes of two parts. In its nodes PARAMs stand for the one part, RESULTs for the other. */
+static int combination(struct work *w, const struct program_op *op, struct work_op *k)
+{
+    const struct program_op *loop = &w->program->op[op->loop];
+    int status = 0;
+    if (!loop->by_last || loop->stream || !loop->combine)
+        return 0;
+    k->inside = op->tile.valid_row < 0 ? -1 : imported(w, op->tile.valid_row, &op->tile, op->loc, &status);
+    if (status || op->which + 1 < loop->carried)
+        return status;
+    k->combine = plan_alloc(w->l->plan, sizeof *k->combine * (size_t)loop->carried);
+    for (int i = 0; i < loop->carried && k->combine && !status; i++)
+        k->combine[i] = imported(w, loop->combine[i], &op[i + 1 - loop->carried].tile, op->loc, &status);
+    return k->combine ? status : 3;
+}
+
 static int operands(struct work *w, int number)
 {
     const struct program_op *op = &w->program->op[number];
@@ -452,8 +469,9 @@ static int operands(struct work *w, int number)
         return status;
     case PROGRAM_TRANSPOSE:
     case PROGRAM_PARAM:
-    case PROGRAM_RESULT:
         return 0;
+    case PROGRAM_RESULT:
+        return combination(w, op, k);
     default:
         return program_refuse(w->l, op->loc, "PROGRAM-LOWER", "%s is not lowered beside dots on %s",
                               program_kinds[op->kind].name, w->l->arch->name);

@@ -20,8 +20,10 @@ struct work_op {
     int at[SPEC_MAX_RANK]; /* LOAD, GATHER, STORE: first coordinates; numbers of rows in their place */
     int end;               /* LOAD: rows of its tile up to the limit of its one span of rows that has one; -1 */
     bool summed;           /* LOAD: dots sum its rows, up to that end (derive.c) */
+    int *combine;          /* the last RESULT of a LOOP with parts and a combine: what it makes of two parts */
     int from, to;          /* LOOP */
-    int inside;            /* STORE: the elements that are written; -1: all */
+    int inside;            /* STORE: the elements that are written; RESULT of a LOOP with parts and a combine: its rows;
+                              -1: all */
     int beyond;            /* STORE: the part of it that the extents of what is written do not tell; -1: nothing */
     int leaf;              /* TILE(op); -1: gives nothing */
     int result;            /* what stands for it in other operations' operands: the leaf, or what is applied to it */

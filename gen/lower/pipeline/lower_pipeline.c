@@ -586,7 +586,10 @@ int pipeline_loops(struct pipeline *x)
                 name = plan_text(p, "%s%d", name, i);
         if (!name)
             return 3;
-        p->loop[p->loop_count++] = (struct plan_loop){.name = name, .step = (int)step, .operation = plan_some(i)};
+        p->loop[p->loop_count++] = (struct plan_loop){.name = name,
+                                                      .step = (int)step,
+                                                      .operation = plan_some(i),
+                                                      .parts = o->combine ? o->parts : 0};
     }
     return 0;
 }

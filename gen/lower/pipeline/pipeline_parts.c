@@ -4,6 +4,7 @@
  * its share begins within and that which it ends within, and so two parts there. */
 #include <string.h>
 
+#include "lower/derive/derive_ops.h"
 #include "lower/pipeline/pipeline.h"
 
 enum {
@@ -145,7 +146,9 @@ int pipeline_part_memory(struct pipeline *x)
     if (!result)
         return 0;
     const struct program_op *loop = &x->program->op[result->loop];
-    const int bytes = count * x->d.rows * result->tile.columns * (int)sizeof(float);
+    int bytes = 0;
+    for (int i = 0; i < count; i++)
+        bytes += derive_part_bytes(&x->d, result + i);
     if (loop->stream)
         return stream_memory(x, loop, bytes);
     const int record = COUNTER + loop->parts * bytes;

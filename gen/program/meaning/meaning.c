@@ -14,7 +14,7 @@ struct operands {
     struct meaning_tape from, to;
     struct meaning_tape *value;   /* LOOP, END: by carried value */
     struct meaning_tape *combine; /* LOOP: likewise; NULL */
-    struct meaning_cells *half;   /* LOOP: likewise: what the first half of the turns came to */
+    struct meaning_cells *half;   /* LOOP: likewise: what the parts of the turns before come to */
     int64_t step;
 };
 
@@ -150,7 +150,7 @@ static int prepare_operation(struct meaning *m, int number, int *map)
         if (!to->value)
             status = 3;
     }
-    if (op->kind == PROGRAM_LOOP && op->combine && m->run->halves && carried && !status)
+    if (op->kind == PROGRAM_LOOP && op->combine && (m->run->halves || m->run->parts) && carried && !status)
         status = prepare_combine(m, number, map);
     if (op->tile.rows > 0 && !status) {
         if (cells_of(&op->tile) > m->largest)
@@ -639,20 +639,13 @@ static int run_turns(struct meaning *m, int number_of_loop, struct counted c)
     return status;
 }
 
-/* Two halves of the turns, then both together: the PARAMs have the one, the RESULTs the other. */
-static int run_halves(struct meaning *m, int number_of_loop, struct counted c)
+/* What there is of the loop's values and what further turns come to are put together: the PARAMs have the one, the
+ * RESULTs the other. */
+static int put_together(struct meaning *m, int number_of_loop)
 {
     const struct program_op *op = &m->p->op[number_of_loop];
     struct operands *o = &m->operands[number_of_loop];
-    int first = number_of_loop + 1, result = op->end + 1;
-    struct counted one = c, other = c;
-    one.turns /= 2;
-    other.first += one.turns * c.by;
-    other.turns -= one.turns;
-    int status = run_turns(m, number_of_loop, one);
-    for (int k = 0; k < op->carried; k++)
-        swap(&m->state.result[first + k], &o->half[k]);
-    status = status ? status : run_turns(m, number_of_loop, other);
+    int first = number_of_loop + 1, result = op->end + 1, status = 0;
     for (int k = 0; k < op->carried; k++) {
         swap(&m->state.result[first + k], &m->state.result[result + k]);
         swap(&m->state.result[first + k], &o->half[k]);
@@ -661,6 +654,35 @@ static int run_halves(struct meaning *m, int number_of_loop, struct counted c)
         status = carry(m, op, &o->combine[k], first + k, &m->spare[first + k]);
     for (int k = 0; k < op->carried && !status; k++)
         swap(&m->state.result[first + k], &m->spare[first + k]);
+    return status;
+}
+
+/* Parts of the turns, in their order: halves, or of `parts` every so many-th. */
+static int run_parts(struct meaning *m, int number_of_loop, struct counted c, int parts)
+{
+    const struct program_op *op = &m->p->op[number_of_loop];
+    struct operands *o = &m->operands[number_of_loop];
+    const int count = parts > 1 ? parts : 2;
+    int status = 0;
+    for (int i = 0; i < count && !status; i++) {
+        struct counted part = c;
+        if (parts > 1) {
+            part.turns = c.turns > i ? (c.turns - i + parts - 1) / parts : 0;
+            /* Down from the last: of all parts that whose number the last turn's is has it. */
+            part.first += (c.by > 0 || !part.turns ? i : c.turns - 1 - (i + (part.turns - 1) * parts)) * c.by;
+            part.by *= parts;
+        } else {
+            part.first += i * (c.turns / 2) * c.by;
+            part.turns = i ? c.turns - c.turns / 2 : c.turns / 2;
+        }
+        status = run_turns(m, number_of_loop, part);
+        if (i > 0)
+            status = status ? status : put_together(m, number_of_loop);
+        for (int k = 0; k < op->carried; k++) /* which is aside while the next part runs */
+            swap(&m->state.result[number_of_loop + 1 + k], &o->half[k]);
+    }
+    for (int k = 0; k < op->carried; k++)
+        swap(&m->state.result[number_of_loop + 1 + k], &o->half[k]);
     return status;
 }
 
@@ -682,7 +704,9 @@ static int run_loop(struct meaning *m, int number_of_loop)
     }
     bool outer = m->state.free_casts;
     m->state.free_casts = m->run->free_casts != PROGRAM_CASTS_ROUND;
-    status = (o->combine ? run_halves : run_turns)(m, number_of_loop, c);
+    const int parts = m->run->parts ? m->run->parts[number_of_loop] : 0;
+    status = o->combine && (m->run->halves || parts > 1) ? run_parts(m, number_of_loop, c, m->run->halves ? 0 : parts)
+                                                         : run_turns(m, number_of_loop, c);
     m->state.free_casts = outer;
     return status;
 }
