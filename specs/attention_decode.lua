@@ -6,8 +6,9 @@
 local B, R, S, G = dims "B R S G"
 local D, N = 128, 4
 
--- The first is empty, the second has one token, the last all that there is room for.
+-- The first is empty, the second has one token, the last all that there is room for; of many tokens each has all.
 local function fill_lengths(b, n)
+  if n.S >= 4096 then return n.S end
   if b < 2 then return b end
   return b == n.B - 1 and n.S or (b * 171 + 90) % (n.S + 1)
 end
@@ -53,12 +54,38 @@ local decode = kernel "attention_decode" {
   LSE = tensor { B, R, N * G, dtype = "fp32" },
   lengths = tensor { B, dtype = "int32", fill = fill_lengths },
   tile = { q = 64 // N, h = N, kv = 128 },
-  arch = { sm_90a = {} },
+  ahead = { s = { turns = 1, before = "o" } },
+  via = { q = "bulk" },
+  arch = { sm_90a = {}, sm_80 = { tile = { kv = 64 }, pipeline = { stages = 2, warps_m = 4 } } },
   reference = by_hand(N),
   run = {
-    { B = 5, R = 1, S = 700, G = 2 }, { B = 3, R = 2, S = 300, G = 1 }, { B = 2, R = 16, S = 1, G = 1 },
+    { B = 5, R = 1, S = 1100, G = 2 }, { B = 3, R = 2, S = 300, G = 1 }, { B = 2, R = 16, S = 1, G = 1 },
     { B = 4, R = 16, S = 530, G = 1 },
   },
+  bench = { { B = 32, R = 1, S = 4096, G = 8 }, { B = 1, R = 1, S = 65536, G = 8 } },
 }
 
-kernel "attention_decode_split" { like = decode, split = { kv = { parts = 3, over = "blocks" } } }
+kernel "attention_decode_split_4" {
+  like = decode,
+  split = { kv = { parts = 4, over = "blocks" } },
+  run = { { B = 3, R = 1, S = 2300, G = 1 }, { B = 5, R = 2, S = 700, G = 2 }, { B = 2, R = 16, S = 1, G = 1 } },
+}
+
+-- For one long request: eight heads of K and V in so many parts are one block for nearly each multiprocessor.
+kernel "attention_decode_split_16" {
+  like = decode,
+  split = { kv = { parts = 16, over = "blocks" } },
+  run = { { B = 1, R = 1, S = 10300, G = 1 }, { B = 5, R = 1, S = 700, G = 1 } },
+}
+
+kernel "attention_decode_fp16" {
+  like = decode,
+  Q = tensor { B, R, 8 * G, D, dtype = "fp16" },
+  K = tensor { B, S, G, D, dtype = "fp16" },
+  V = tensor { B, S, G, D, dtype = "fp16" },
+  O = tensor { B, R, 8 * G, D, dtype = "fp16" },
+  LSE = tensor { B, R, 8 * G, dtype = "fp32" },
+  tile = { q = 8, h = 8, kv = 128 },
+  split = { kv = { parts = 3, over = "blocks" } },
+  reference = by_hand(8),
+}

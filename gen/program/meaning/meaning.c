@@ -569,15 +569,8 @@ static void swap(struct meaning_cells *a, struct meaning_cells *b)
 
 static int run_operations(struct meaning *m, int from, int to);
 
-/* Turns: `turns` numbers from `first` on, or the entries of a list at these places. */
-struct counted {
-    int64_t first, by, turns;
-    const double *list; /* NULL: none */
-    int64_t entries;
-};
-
 /* The entries of a list: the last dim of its tensor at the place that the loop names. */
-static int find_list(struct meaning *m, const struct program_op *op, struct operands *o, struct counted *c)
+static int find_list(struct meaning *m, const struct program_op *op, struct operands *o, struct meaning_turns *c)
 {
     int rank = m->state.kernel->tensor[op->list].rank;
     const int64_t *extent = m->state.data->extent[op->list];
@@ -613,7 +606,7 @@ static void go_on_with_sum(struct meaning *m, int param)
 }
 
 /* These turns, beginning with the first values. */
-static int run_turns(struct meaning *m, int number_of_loop, struct counted c)
+static int run_turns(struct meaning *m, int number_of_loop, struct meaning_turns c)
 {
     const struct program_op *op = &m->p->op[number_of_loop], *end = &m->p->op[op->end];
     struct operands *o = &m->operands[number_of_loop];
@@ -658,24 +651,14 @@ static int put_together(struct meaning *m, int number_of_loop)
 }
 
 /* Parts of the turns, in their order: halves, or of `parts` every so many-th. */
-static int run_parts(struct meaning *m, int number_of_loop, struct counted c, int parts)
+static int run_parts(struct meaning *m, int number_of_loop, struct meaning_turns c, int parts)
 {
     const struct program_op *op = &m->p->op[number_of_loop];
     struct operands *o = &m->operands[number_of_loop];
     const int count = parts > 1 ? parts : 2;
     int status = 0;
     for (int i = 0; i < count && !status; i++) {
-        struct counted part = c;
-        if (parts > 1) {
-            part.turns = c.turns > i ? (c.turns - i + parts - 1) / parts : 0;
-            /* Down from the last: of all parts that whose number the last turn's is has it. */
-            part.first += (c.by > 0 || !part.turns ? i : c.turns - 1 - (i + (part.turns - 1) * parts)) * c.by;
-            part.by *= parts;
-        } else {
-            part.first += i * (c.turns / 2) * c.by;
-            part.turns = i ? c.turns - c.turns / 2 : c.turns / 2;
-        }
-        status = run_turns(m, number_of_loop, part);
+        status = run_turns(m, number_of_loop, meaning_part_of(&c, i, parts));
         if (i > 0)
             status = status ? status : put_together(m, number_of_loop);
         for (int k = 0; k < op->carried; k++) /* which is aside while the next part runs */
@@ -690,18 +673,14 @@ static int run_loop(struct meaning *m, int number_of_loop)
 {
     const struct program_op *op = &m->p->op[number_of_loop];
     struct operands *o = &m->operands[number_of_loop];
-    struct counted c = {.by = o->step};
+    struct meaning_turns c = {.by = o->step};
     int64_t to = 0;
     int status = number(m, op, &o->from, &c.first);
     status = status ? status : number(m, op, &o->to, &to);
     status = status || op->list < 0 ? status : find_list(m, op, o, &c);
     if (status)
         return status;
-    c.turns = to > c.first ? (to - c.first + o->step - 1) / o->step : 0;
-    if (m->run->down && m->run->down[number_of_loop]) {
-        c.first += (c.turns - 1) * o->step;
-        c.by = -o->step;
-    }
+    meaning_count_turns(&c, to, m->run->down && m->run->down[number_of_loop]);
     bool outer = m->state.free_casts;
     m->state.free_casts = m->run->free_casts != PROGRAM_CASTS_ROUND;
     const int parts = m->run->parts ? m->run->parts[number_of_loop] : 0;
