@@ -59,7 +59,7 @@ local decode = kernel "attention_decode" {
   arch = { sm_90a = {}, sm_80 = { tile = { kv = 64 }, pipeline = { stages = 2, warps_m = 4 } } },
   reference = by_hand(N),
   run = {
-    { B = 5, R = 1, S = 1100, G = 2 }, { B = 3, R = 2, S = 300, G = 1 }, { B = 2, R = 16, S = 1, G = 1 },
+    { B = 5, R = 1, S = 1152, G = 2 }, { B = 3, R = 2, S = 300, G = 1 }, { B = 2, R = 16, S = 1, G = 1 },
     { B = 4, R = 16, S = 516, G = 1 },
   },
   bench = { { B = 32, R = 1, S = 4096, G = 8 }, { B = 1, R = 1, S = 65536, G = 8 } },
