@@ -1,5 +1,5 @@
--- Attention of the newest R tokens of each request (1 to 16 of them) over its cache of keys and values, [request, token,
--- head, head size]. How many tokens each request has, the new ones with them, stands on the device.
+-- Attention of the newest R tokens of each request (1 to 16) over its cache of keys and values, [request, token, head,
+-- head size]. How many tokens each request has, the new ones with them, stands on the device.
 --
 -- The N heads of Q that share one of K and V are rows of one tile, token by token. Several blocks share a request's
 -- keys, every so many tiles of them: each leaves what it found, and the last puts the parts together.

@@ -76,8 +76,8 @@ __device__ __forceinline__ void ${place}_put(const arguments &args, int tile, in
 }
 
 //@             elseif step.call == "parts_take" then
-//@                 -- So many vectors of a part are read before they are added: a loop over the parts ends there, or the
-//@                 -- compiler reads all, and has no registers for them.
+//@                 -- So many vectors of a part are read before they are added: a loop over the parts ends there, or
+//@                 -- the compiler reads all, and has no registers for them.
 //@                 local all = heights * vectors
 //@                 local group = all <= 16 and all or 8
 //@                 while all % group > 0 do group = group // 2 end

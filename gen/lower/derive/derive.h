@@ -193,6 +193,10 @@ int derive_fill_prologue(struct derive *d, int loop); /* and the first stages of
 int derive_take_outer(struct derive *d, int loop);    /* what derive_fill_outer began to fill has come */
 int derive_take_filled(struct derive *d, int ring);   /* a stage of a ring whose dots stand beside its loads */
 
+/* derive_parts.c: bytes of a value that a loop carries in a part of the workspace: of a tile its sums in fp32; of rows
+ * each thread's. */
+int derive_part_bytes(const struct derive *d, const struct program_op *result);
+
 /* ---- derive_rings.c. 0, 1 or 3. */
 int derive_ring_of(const struct derive *d, int load); /* -1: none */
 

@@ -27,7 +27,7 @@ int derive_chunk(struct derive *d, struct plan_step write, struct plan_step stor
 /* 1 where fp32 cannot hold the node, which is computed from sums of integers, as is told; else 0 or 3. */
 int derive_refuse_whole(struct derive *d, int op, int node);
 
-/* The values, as what a turn or a part gives, become the carried values of those leaves, each at its home. 0, 1, 3. */
+/* What a turn or a part gives becomes the carried values of those leaves, each at its home. 0, 1, 3. */
 int derive_carry(struct derive *d, int op, const int *value, const int *leaf, int count);
 
 /* ---- derive_late.c: nothing where no store is late. Each returns 0, 1 or 3. */
@@ -38,9 +38,6 @@ int derive_late_left(struct derive *d, int loop); /* behind its turns, or (-1) t
 int derive_late_pack(struct derive *d, int op, int expression, int chunks);
 
 /* ---- derive_parts.c: nothing where no loop is split. Each returns 0 or 3. */
-
-/* Bytes of a value that a loop carries in a part of the workspace: of a tile its sums in fp32; of rows each thread's. */
-int derive_part_bytes(const struct derive *d, const struct program_op *result);
 
 int derive_add_parts(struct derive *d, int op); /* of the RESULT */
 int derive_end_last(struct derive *d);          /* at an item's end */

@@ -25,8 +25,8 @@ static bool varies(const struct work *w, int node, int loop)
     return false;
 }
 
-/* The most that a node of an element's row or column is within a tile, 0 being the least: they themselves, and digits of
- * them, as rows along several spans have; -1: it is none. */
+/* The most that a node of an element's row or column is within a tile, 0 being the least: they themselves, and digits
+ * of them, as rows along several spans have; -1: it is none. */
 static int64_t most_within(const struct expr_graph *g, int node, int rows, int columns)
 {
     const struct expr_node *n = &g->node[node];

@@ -4,7 +4,6 @@
  * its share begins within and that which it ends within, and so two parts there. */
 #include <string.h>
 
-#include "lower/derive/derive_ops.h"
 #include "lower/pipeline/pipeline.h"
 
 enum {

@@ -659,8 +659,7 @@ static int run_parts(struct meaning *m, int number_of_loop, struct meaning_turns
     int status = 0;
     for (int i = 0; i < count && !status; i++) {
         status = run_turns(m, number_of_loop, meaning_part_of(&c, i, parts));
-        if (i > 0)
-            status = status ? status : put_together(m, number_of_loop);
+        status = status || i == 0 ? status : put_together(m, number_of_loop);
         for (int k = 0; k < op->carried; k++) /* which is aside while the next part runs */
             swap(&m->state.result[number_of_loop + 1 + k], &o->half[k]);
     }
