@@ -145,6 +145,9 @@ int trace_span(lua_State *L);  /* span(start, length [, limit]) */
 int trace_range(lua_State *L); /* range(from, to [, step]) */
 int trace_list(lua_State *L);  /* list(t.X, place, ..., from, to) */
 
+/* rows(span): the coordinates of the span at that index of the stack, n x 1, as far as its limit. */
+struct value trace_span_rows(struct trace *t, int index);
+
 /* ---- trace_loop.c ------------------------------------------------------------------------------------------------ */
 
 int trace_loop(lua_State *L); /* loop(name, range, { first values }, body [, options]) */

@@ -531,14 +531,19 @@ static int push_shaped(struct trace *t, const struct value *from, int rows, int 
     return 1;
 }
 
-/* A tile of one number whose extents come from what it is combined with: zeros(), rows(v), columns(v). Upvalue: 0, 1,
- * 2. */
+/* A tile of one number whose extents come from what it is combined with: zeros(), rows(v), columns(v); of rows(span) the
+ * span's coordinates. Upvalue: 0, 1, 2. */
 static int fill(lua_State *L)
 {
     static const char *const name[] = {"zeros", "rows", "columns"};
     lua_Integer which = lua_tointeger(L, lua_upvalueindex(1));
     struct trace *t = trace_of(L, name[which]);
     trace_expect_arguments(L, name[which], which > 0, which > 0, which ? "rows(0) or rows(-inf)" : "zeros()");
+    if (which == 1 && luaL_testudata(L, 1, TYPE_SPAN)) {
+        struct value along = trace_span_rows(t, 1);
+        push_value(t->r, &along);
+        return 1;
+    }
     if (which == 0)
         lua_pushinteger(L, 0);
     struct value v = value_at(t->r, 1);

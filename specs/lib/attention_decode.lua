@@ -19,17 +19,22 @@ end
 
 local function program(t, at, tile)
   local length = t.lengths[at.b]
-  local rows_of = { b = at.b, q = span(at.q, tile.q), h = span(at.h, tile.h), d = all, e = all }
+  local rows_of = { b = at.b, q = span(at.q, tile.q), h = span(at.h, tile.h), d = all }
   local q = load(t.Q, places(t.Q, rows_of)):as "q"
   local scale = given "scale" and t.scale or rsqrt(extent "d")
   local heads = extent "h" // extent "g"
 
   local o, most, sum = loop("kv", range(0, length, tile.kv), { zeros(), rows(-inf), rows(0) },
     function(kv, o, most, sum)
-      local place = { b = at.b, g = at.h // heads, kv = span(kv, tile.kv, length), d = all, e = all }
-      local k, v = load(t.K, places(t.K, place)):as "k", load(t.V, places(t.V, place)):as "v"
+      local keys, bring = span(kv, tile.kv, length), load
+      if given "pages" then
+        local token = rows(keys)
+        keys, bring = t.pages[at.b][token // tile.l] * tile.l + token % tile.l, gather
+      end
+      local place = { b = at.b, g = at.h // heads, kv = keys, d = all }
+      local k, v = bring(t.K, places(t.K, place)):as "k", bring(t.V, places(t.V, place)):as "v"
       local s = dot(q, k:t()):as "s" * (scale * log2e)
-      s = where(fused("mask_mod", le(index().kv, index().q + length - extent "q")), s, -inf)
+      s = where(fused("mask_mod", le(kv + column(), index().q + length - extent "q")), s, -inf)
       local m = max(most, row_max(s))
       local p, r = exp2_diff(s, m), exp2_diff(most, m)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
@@ -43,15 +48,16 @@ local function program(t, at, tile)
 end
 
 return {
-  axes = "b h g q kv d e",
+  axes = "b h g q kv d l",
   grid = "b h q",
   tensors = {
     { "Q", axes = "b q h d" },
     { "K", axes = "b kv g d" },
-    { "V", axes = "b kv g e" },
-    { "O", axes = "b q h e", out = true },
+    { "V", axes = "b kv g d" },
+    { "O", axes = "b q h d", out = true },
     { "LSE", axes = "b q h", out = true, optional = true },
     { "lengths", axes = "b", shared = true },
+    { "pages", axes = "b l", optional = true, shared = true },
   },
   scalars = { "scale" },
   functions = { "mask_mod" },
