@@ -83,6 +83,8 @@ static void tensors(const struct plan *p, const struct sink *s)
         sink_integer(s, "box_bytes", t->box_bytes);
         if (t->gathered)
             sink_integer(s, "gathered", t->gathered);
+        if (t->run > 1)
+            sink_integer(s, "run", t->run);
         sink_integer(s, "multicast", t->multicast);
         if (t->cache)
             sink_text(s, "cache", t->cache);

@@ -809,7 +809,8 @@ at_${item.axis} = more ? at_${item.axis} : 0;
 //@ -- A stage that all threads of the role have a part in: the next phase of its barriers waits for each of them.
 //@ local function shared_by_all(name)
 //@     for _, tensor in ipairs(model.ring[name].tensor) do
-//@         if has(model.tensor[tensor], "gathered") then return true end
+//@         local t = model.tensor[tensor]
+//@         if has(t, "gathered") and not has(t, "run") then return true end
 //@     end
 //@     return false
 //@ end
@@ -1131,7 +1132,36 @@ ${ring}_advance(${ring}_fill);
 ${statements}
 //@         local filled_tensor = model.tensor[step.tensor]
 //@         if is_limited(step) then list = with_rows(step, at) end
-//@         if has(filled_tensor, "gathered") then
+//@         if has(filled_tensor, "gathered") and has(filled_tensor, "run") then
+//@             -- Runs of rows: the numbers of some, then their copies, each kind one behind the other without waits.
+//@             local each, places, by, run = at.rows, {}, filled_tensor.gathered, filled_tensor.run
+//@             local height, number, batch = filled_tensor.tile[by], at[by], 4
+//@             while height // run % batch > 0 do batch = batch // 2 end
+//@             for d = 1, filled_tensor.rank do places[d] = d == by and "number[k]" or at[d] end
+//@             local from, together = table.concat(places, ", "), batch * run
+//@             local there = has(step, "end") and
+//@                 "(int)max((i64)0, min((i64)(" .. at[filled_tensor.rank + 1] .. ") - first - k * " .. run .. ", (i64)" .. run .. "))" or
+//@                 run
+//@             local guard = one_of and "if (threadIdx.x < 32 && elect_one()) " or ""
+//@             if together < height then
+#pragma unroll 1
+for (int first = 0; first < ${height}; first += ${together}) {
+//@             else
+{
+    const int first = 0;
+//@             end
+    int number[${batch}];
+    #pragma unroll
+    for (int k = 0; k < ${batch}; ++k) {
+        const int row = first + k * ${run};
+        ${each}
+        number[k] = (int)(${number});
+    }
+    #pragma unroll
+    for (int k = 0; k < ${batch}; ++k)
+        ${guard}${call}_run(args, ${ring}_fill, first + k * ${run}, ${there}, ${from});
+}
+//@         elseif has(filled_tensor, "gathered") then
 //@             -- Each warp a quarter of the rows: its lanes find their numbers, then one brings row after row.
 //@             local each, places, by = at.rows, {}, filled_tensor.gathered
 //@             local quarter = filled_tensor.tile[by] // 4

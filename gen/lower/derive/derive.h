@@ -220,7 +220,8 @@ int derive_produce(struct derive *d, int number, int shift);
  * the rows' end in `store`; and, `store` NULL, behind it. Of others nothing. 0, 1, 3. */
 int derive_limit(struct derive *d, int op, struct plan_step *store);
 
-/* Of a load whose rows a dot sums up to a limit: their end in the step that fills. 0, 1, 3. */
+/* Of a load whose rows a dot sums up to a limit, and of runs of rows by number: their end in the step that fills, and
+ * of the latter their numbers, wherever that is. 0, 1, 3. */
 int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill);
 
 /* Behind a loop: what keeps the registers of its resident operands (see there). 0, 1, 3. */

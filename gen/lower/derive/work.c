@@ -357,6 +357,14 @@ static int gather(struct work *w, const struct program_op *op, struct work_op *k
     return status ? status : number < 0 ? 3 : 0;
 }
 
+int work_ending(const struct work *w, int gather)
+{
+    const int number = w->op[gather].at[w->program->op[gather].gathered];
+    const struct expr_node *n = &w->graph.node[number];
+    int64_t outside;
+    return n->op == EXPR_SELECT && expr_is_int(&w->graph, n->arg[2], &outside) && outside == -1 ? n->arg[0] : -1;
+}
+
 static int dot(struct work *w, const struct program_op *op, struct work_op *k, int *status)
 {
     bool transposed;

@@ -63,6 +63,9 @@ bool work_is_store(const struct program_op *op); /* STORE or STORE_ADD */
 /* The LOAD or GATHER that an operand of a DOT is a plain view of, and whether it is transposed; -1: it is computed. */
 int work_view(const struct work *w, const struct program_tile *operand, bool *transposed);
 
+/* The condition under which a GATHER's rows are there, and their number is that node's second operand; -1: always. */
+int work_ending(const struct work *w, int gather);
+
 /* What remains of a STORE's `inside` without the conditions that its places are within the tensor; -1: nothing. Its
  * first coordinates are known. *status 3: out of memory. */
 int work_beyond(struct work *w, int store, int *status);

@@ -468,7 +468,7 @@ static bool counts_rows(const struct pipeline *x)
 {
     bool limited = false;
     for (int i = 0; i < x->plan->tensor_count; i++)
-        limited = limited || (!x->plan->tensor[i].out && pipeline_is_limited(x, i));
+        limited = limited || x->plan->tensor[i].run > 1 || (!x->plan->tensor[i].out && pipeline_is_limited(x, i));
     return limited && x->dynamic;
 }
 

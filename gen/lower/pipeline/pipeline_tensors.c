@@ -127,6 +127,7 @@ static int operand(struct pipeline *x, int op, int which)
     }
     if (status)
         return status;
+    t->run = t->gathered && !copied ? pipeline_run_of(x, k->load[which], rows) : 0;
     t->multicast = 1;
     if (pipeline_share(x, k->load[which], !known) || cached(x, o->tensor))
         return 3;
@@ -136,7 +137,7 @@ static int operand(struct pipeline *x, int op, int which)
                                         "%d rows of %s in one box, which takes up to %d on %s; write %d", t->box[d],
                                         t->name, MOST_BOX, x->l->arch->name, MOST_BOX * t->multicast);
     if (known && (memcmp(before.box, t->box, sizeof before.box) != 0 || before.multicast != t->multicast ||
-                  before.gathered != t->gathered || before.access != t->access))
+                  before.gathered != t->gathered || before.run != t->run || before.access != t->access))
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
     bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];
