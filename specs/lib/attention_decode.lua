@@ -6,6 +6,8 @@
 -- that each key is read once for all. LSE receives the logarithm of each row's sum. Rows that see nothing are 0, and
 -- -inf in LSE.
 --
+-- K and V without axis b are a pool of pages for all requests, tile.l tokens each: pages[b][i] is the number of the
+-- page that has request b's tokens from i times so many on. What pages hold behind a request's tokens may be anything.
 -- split = { kv = { parts = N, over = "blocks" } }: N blocks have every N-th tile of keys each.
 
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
