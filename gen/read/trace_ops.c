@@ -531,8 +531,8 @@ static int push_shaped(struct trace *t, const struct value *from, int rows, int 
     return 1;
 }
 
-/* A tile of one number whose extents come from what it is combined with: zeros(), rows(v), columns(v); of rows(span) the
- * span's coordinates. Upvalue: 0, 1, 2. */
+/* A tile of one number whose extents come from what it is combined with: zeros(), rows(v), columns(v); of rows(span)
+ * the span's coordinates. Upvalue: 0, 1, 2. */
 static int fill(lua_State *L)
 {
     static const char *const name[] = {"zeros", "rows", "columns"};

@@ -1139,9 +1139,11 @@ ${statements}
 //@             while height // run % batch > 0 do batch = batch // 2 end
 //@             for d = 1, filled_tensor.rank do places[d] = d == by and "number[k]" or at[d] end
 //@             local from, together = table.concat(places, ", "), batch * run
-//@             local there = has(step, "end") and
-//@                 "(int)max((i64)0, min((i64)(" .. at[filled_tensor.rank + 1] .. ") - first - k * " .. run .. ", (i64)" .. run .. "))" or
-//@                 run
+//@             local there = run
+//@             if has(step, "end") then
+//@                 local left = "(i64)(" .. at[filled_tensor.rank + 1] .. ") - first - k * " .. run
+//@                 there = "(int)max((i64)0, min(" .. left .. ", (i64)" .. run .. "))"
+//@             end
 //@             local guard = one_of and "if (threadIdx.x < 32 && elect_one()) " or ""
 //@             if together < height then
 #pragma unroll 1
