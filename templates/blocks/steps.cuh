@@ -223,7 +223,8 @@ for (int block = 0; block < ${blocks}; ++block)
     }
 //@ end
 //@ -- A part of what a loop carries goes, and comes, as far as a thread has rows that there are.
-//@ local part_words = { parts_put = "_put", parts_take = "_take", parts_first = "_get", parts_next = "_get" }
+//@ local part_words = { parts_put = "_put", parts_take = "_take", parts_first = "_get", parts_next = "_get",
+//@     parts_zero = "_zero" }
 //@ local function rows_kept(step, number)
 //@     local text = fragment_uniform("k" .. number .. "_", step.inside)
 //@     local uniform, rows, inside = text.at, text.rows, text[1]
@@ -1290,14 +1291,15 @@ ${step.place}_clear(args, parts);
 //@             call == "parts_first" and ", 0" or call == "parts_next" and ", part" or ""
 {
     ${statements}
+//@         local value = call == "parts_zero" and "" or ", " .. step.place
 //@         if has(step, "inside") then
     bool rows[${blocks}];
 //@             deeper()
 //@             rows_kept(step, i)
 //@             shallower()
-    ${step.place}${word}(args, (int)(${tile})${part}, rows, ${step.place});
+    ${step.place}${word}(args, (int)(${tile})${part}, rows${value});
 //@         else
-    ${step.place}${word}(args, (int)(${tile})${part}, ${step.place});
+    ${step.place}${word}(args, (int)(${tile})${part}${value});
 //@         end
 }
 //@     elseif op == "global" and call == "parts_count" then
