@@ -1010,8 +1010,21 @@ if (${place}_next < ${chunks}) {
 //@         deeper()
 //@     elseif op == "loop" and call == "parts_combine" then
 //@         opened[#opened + 1] = {}
+//@         local more = "part <= " .. step.count
+//@         if has(step, "inside") then
+bool parts_rows = false;
+{
+    bool rows[${blocks}];
+//@             deeper()
+//@             rows_kept(step, i)
+//@             shallower()
+    for (int block = 0; block < ${blocks}; ++block)
+        parts_rows = parts_rows || rows[block];
+}
+//@             more = more .. " && parts_rows"
+//@         end
 #pragma unroll 1
-for (int part = 1; part <= ${step.count}; ++part) {
+for (int part = 1; ${more}; ++part) {
 //@         deeper()
 //@     elseif op == "loop" then
 //@         opened[#opened + 1] = {}

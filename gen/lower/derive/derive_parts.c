@@ -36,8 +36,9 @@ int derive_part_bytes(const struct derive *d, const struct program_op *result)
     return d->rows * (result->tile.columns > 1 ? result->tile.columns : threads_of_row) * (int)sizeof(float);
 }
 
-/* A step at the workspace for each of the loop's values: `call`, with its own place or that of `place`, by number. */
-static int each_value(struct derive *d, int loop, const char *call, const int *place, const char *why)
+/* A step at the workspace for each of the loop's values: `call`, with its own place or that of `place`, by number; of
+ * the rows that there are, or of all. */
+static int each_value(struct derive *d, int loop, const char *call, const int *place, bool all_rows, const char *why)
 {
     const struct program *program = d->work.program;
     int status = 0, from = 0, number = 0;
@@ -46,7 +47,8 @@ static int each_value(struct derive *d, int loop, const char *call, const int *p
         if (o->kind != PROGRAM_RESULT || o->loop != loop)
             continue;
         const int here = place ? place[number++] : sum_of(d, i);
-        const int inside = d->work.op[i].inside < 0 ? 0 : derive_built(d, i, d->work.op[i].inside, 0, &status);
+        const int own = all_rows ? -1 : d->work.op[i].inside;
+        const int inside = own < 0 ? 0 : derive_built(d, i, own, 0, &status);
         const struct plan_step touch = {.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = here};
         status = status ? status : derive_land(d, here);
         if (!status && d->work.l->plan->place[plan_number(here)].kind != PLAN_PLACE_ROWS)
@@ -69,7 +71,7 @@ static int each_value(struct derive *d, int loop, const char *call, const int *p
 
 static int each_sum(struct derive *d, int loop, const char *call, const char *why)
 {
-    return each_value(d, loop, call, NULL, why);
+    return each_value(d, loop, call, NULL, false, why);
 }
 
 static int emit_all(struct derive *d, const struct plan_step *step, size_t count)
@@ -204,20 +206,27 @@ static int combine(struct derive *d, int loop)
     if (!owner)
         return 3;
     memcpy(owner, d->owner, sizeof *owner * (size_t)owners);
-    status = status ? status : each_value(d, loop, "parts_first", own, "in the order of the parts, as in every launch");
+    status = status ? status
+                    : each_value(d, loop, "parts_first", own, false, "in the order of the parts, as in every launch");
+    /* A thread none of whose rows are there takes no other part. */
+    int inside = d->work.op[first].inside;
+    for (int i = 1; i < l->carried; i++)
+        inside = d->work.op[first + i].inside == inside ? inside : -1;
+    const int rows = status || inside < 0 ? 0 : derive_built(d, first, inside, 0, &status);
     status = status ? status
                     : derive_emit(d, d->consumer,
                                   (struct plan_step){.op = PLAN_LOOP,
                                                      .ring = -1,
                                                      .tensor = -1,
                                                      .count = l->parts - 1,
+                                                     .inside = rows,
                                                      .call = "parts_combine"});
-    status = status ? status : each_value(d, loop, "parts_next", beside, "the next part");
+    status = status ? status : each_value(d, loop, "parts_next", beside, true, "the next part");
     for (int i = 0; i < l->carried && !status; i++)
         status = derive_own(d, beside[i], d->work.op[first + i].leaf);
     status = status ? status : derive_carry(d, last, d->work.op[last].combine, leaf, l->carried);
     status = status ? status : end(d);
-    status = status ? status : each_value(d, loop, "parts_zero", own, "launches find zeros");
+    status = status ? status : each_value(d, loop, "parts_zero", own, false, "launches find zeros");
     for (int i = 0; i < d->owner_count && !status; i++) /* what a turn was made of is gone with it */
         if (i >= owners || d->owner[i] != owner[i])
             d->owner[i] = -1;
