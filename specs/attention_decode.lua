@@ -65,7 +65,7 @@ local decode = kernel "attention_decode" {
     { B = 5, R = 1, S = 1152, G = 2 }, { B = 3, R = 2, S = 300, G = 1 }, { B = 2, R = 16, S = 1, G = 1 },
     { B = 4, R = 16, S = 516, G = 1 },
   },
-  bench = { { B = 32, R = 1, S = 4096, G = 8 }, { B = 1, R = 1, S = 65536, G = 8 } },
+  bench = { { B = 32, R = 1, S = 4096, G = 8 } },
 }
 
 kernel "attention_decode_split_4" {
@@ -79,6 +79,7 @@ kernel "attention_decode_split_16" {
   like = decode,
   split = { kv = { parts = 16, over = "blocks" } },
   run = { { B = 1, R = 1, S = 10300, G = 1 }, { B = 5, R = 1, S = 700, G = 1 } },
+  bench = { { B = 1, R = 1, S = 65536, G = 8 }, { B = 32, R = 1, S = 4096, G = 8 } },
 }
 
 kernel "attention_decode_fp16" {
