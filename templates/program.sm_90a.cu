@@ -16,7 +16,7 @@
 //@         local t = plan.tensor[name]
 //@         if r.filler == "bulk" and t.multicast > 1 then shared = true end
 //@         if r.filler ~= "bulk" and r.filler ~= "arrive" then outputs[#outputs + 1] = t end
-//@         if has(t, "gathered") then gathers, by_row = true, by_row or r.filler == "bulk" end
+//@         if has(t, "gathered") and not has(t, "run") then gathers, by_row = true, by_row or r.filler == "bulk" end
 //@     end
 //@ end
 //@ for _, t in ipairs(plan.tensor) do if t.out then dtypes[t.dtype] = true end end

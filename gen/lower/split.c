@@ -12,6 +12,9 @@
  * Over blocks of no cluster the parts are items that stand side by side, and nothing behind the loop changes: whichever
  * block comes last adds up the parts of all, and does what stands there.
  *
+ * A loop that has a combine says itself what two parts of its turns make together, so that they need be no sums: over
+ * blocks, part i takes turns i, i + parts, ... as far as there are any, and who has none leaves the first values.
+ *
  * As a stream (schedule.stream) the turns of many items are one line, of which each block has its share: of one item
  * the last turns, some items whole, of another the first turns. So an item says which of its turns are meant, along two
  * axes that no items run along: the number of the first, and how many. Which they are, one function finds for all roles
@@ -231,6 +234,25 @@ static int check_turn(struct split *s)
         return refuse(s, "%d columns of a dot are not %d times as many, a multiple of %d; write %d", s->columns,
                       s->parts, COLUMNS_UNIT, fit);
     return 0;
+}
+
+/* Of a loop with a combine: the part's own turns, each as it was. */
+static int share_combined(struct split *s)
+{
+    struct program_op *loop = &s->p->op[s->loop];
+    int64_t step = 0;
+    if (loop->depth > 0 || loop->list >= 0)
+        return refuse(s,
+                      "the loop stands in another, or turns over a list; write 1, or split an outermost one over a "
+                      "range");
+    if (!s->said->blocks)
+        return refuse(s,
+                      "what combine puts together comes by the workspace; write { parts = %d, over = \"blocks\" }",
+                      s->parts);
+    expr_is_int(s->g, loop->step, &step);
+    loop->from = expr_binary(s->g, EXPR_ADD, loop->from, s->by);
+    loop->step = expr_int(s->g, step * s->parts);
+    return loop->from < 0 || loop->step < 0 ? 3 : 0;
 }
 
 /* ---- behind it --------------------------------------------------------------------------------------------------- */
@@ -505,6 +527,12 @@ int program_split(const struct program_lowering *l, struct spec_kernel *own, str
     struct split s = {.l = l, .said = said, .was = p->op, .g = graph, .loop = loop, .parts = said->parts};
     int status = open(&s, p, 1);
     status = status ? status : open_parts(&s, own);
+    if (p->op[loop].combine) {
+        status = status ? status : share_combined(&s);
+        status = status ? status : check_last(&s);
+        own->program = s.p;
+        return status;
+    }
     status = status ? status : check_turn(&s);
     if (status)
         return status;

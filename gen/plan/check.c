@@ -133,11 +133,13 @@ static void check_map(const struct check *c, const struct plan_map *m)
         fault(c, t->name, "SWIZZLE",
               "the tile lies in shared memory with swizzle %s and the map %s writes %s; write one",
               tw_swizzles[t->swizzle].name, m->name, tw_swizzles[m->swizzle].name);
-    bool own = t->map == (int)(m - p->map); /* the others are of parts */
-    for (int i = 0; i < m->rank; i++)
-        if (m->box[i] != t->box[m->rank - 1 - i] && (own || m->box[i] > t->box[m->rank - 1 - i]))
+    bool own = t->map == (int)(m - p->map); /* the others are of parts, or of runs of rows by number */
+    for (int i = 0; i < m->rank; i++) {
+        const int dim = m->rank - 1 - i, most = t->run > 1 && plan_number(t->gathered) == dim ? t->run : t->box[dim];
+        if (m->box[i] != t->box[dim] && (own || m->box[i] > most))
             fault(c, t->name, "MAP", "box extent %d of the map is %d, of the tensor %d; write one", i, m->box[i],
-                  t->box[m->rank - 1 - i]);
+                  t->box[dim]);
+    }
     if (!c->arch->tma)
         return;
     struct tw_tensormap_call call = representative(p, m);

@@ -60,6 +60,8 @@ struct plan_tensor {
     int box_bytes;           /* bytes between two of them in shared memory: a whole column of the tile */
     int gathered;            /* plan_some(dim) whose places are row numbers. TMA: the box is one row, and the tile
                                 one box (or row of boxes) for each of its rows. 0: none */
+    int run;                 /* gathered, by TMA: so many rows, from a multiple of that on, have numbers that count up,
+                                and another map brings them in one box where all are there; 1: single rows alone */
     int multicast;           /* blocks of the cluster that receive each box; each loads 1/multicast of the tile */
     enum tw_swizzle swizzle; /* of its tile in shared memory */
     int tile_bytes;          /* of the whole tile in shared memory */

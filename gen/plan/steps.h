@@ -75,7 +75,8 @@ struct plan_step {
     int loop;            /* LOOP: plan_some(index into plan.loop), its variable and range. MMA, RELEASE, FILL: the
                             loop whose turns decide, where least, back or ahead says so */
     bool kept;    /* LOOP: the first count turns, as far as they are there, each with tiles of its own; no waits */
-    int inside;   /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced */
+    int inside;   /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced.
+                     LOOP of parts: threads that have no row for which it holds make no trip */
     bool partial; /* `inside` may hold for a part of a vector; of a store `first` and `end` may lie within one */
     int first, end; /* partial GLOBAL that stores: plan_some(node of plan.fused), the columns that are inside. STORE:
                        end, rows of the item's tile from this one on are not written; 0: all are. FILL: end, rows
@@ -158,6 +159,7 @@ struct plan_loop {
     int step;
     int first;     /* plan_some(node of plan.fused): turns go down from this number; 0: up from `from` */
     int operation; /* plan_some(LOOP of the program that it is of) */
+    int parts;     /* blocks that have every so many-th turn of it, and a combine puts together; 0: none */
 };
 
 /* Work items of a block: of axis `axis` (of plan.axis) it takes `tile` elements; the last varies fastest. AT leaves of

@@ -83,6 +83,8 @@ static void tensors(const struct plan *p, const struct sink *s)
         sink_integer(s, "box_bytes", t->box_bytes);
         if (t->gathered)
             sink_integer(s, "gathered", t->gathered);
+        if (t->run > 1)
+            sink_integer(s, "run", t->run);
         sink_integer(s, "multicast", t->multicast);
         if (t->cache)
             sink_text(s, "cache", t->cache);
@@ -250,6 +252,8 @@ static void layouts(const struct plan *p, const struct sink *s)
         sink_integer(s, "step", p->loop[i].step);
         if (p->loop[i].first)
             sink_integer(s, "first", plan_number(p->loop[i].first));
+        if (p->loop[i].parts)
+            sink_integer(s, "parts", p->loop[i].parts);
         sink_end(s);
     }
     sink_end(s);

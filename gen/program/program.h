@@ -180,6 +180,8 @@ struct program_run {
     unsigned char *const *done;
     const bool *down; /* by operation: LOOPs whose turns go from the last to the first; NULL: none */
     bool halves;      /* loops that have a combine run as two halves of their turns, which it puts together */
+    const int *parts; /* by operation: LOOPs with a combine that run as so many parts, where these are above 1, of
+                         which each has every so many-th turn; NULL: none. halves goes before */
     enum program_casts free_casts; /* see above */
     int64_t *work;                 /* receives how many nodes of elements and products were evaluated; or NULL */
     int64_t *products; /* of dots, about, those of elements that are valid: a ragged item has few; or NULL */

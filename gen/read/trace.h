@@ -137,12 +137,16 @@ struct trace_access {
 struct trace_access trace_read_access(struct trace *t, const char *word, int behind_least, int behind_most,
                                       bool numbers);
 
-/* The tile from the coordinates. `upright`: a single span runs along the rows. */
-void trace_lay_out(struct trace *t, const char *word, struct trace_access *a, bool upright);
+/* The tile from the coordinates. `upright`, above 0: it is one column of so many rows, along which a single span runs,
+ * or all spans where they make as many; 0: the last span makes the columns. */
+void trace_lay_out(struct trace *t, const char *word, struct trace_access *a, int upright);
 
 int trace_span(lua_State *L);  /* span(start, length [, limit]) */
 int trace_range(lua_State *L); /* range(from, to [, step]) */
 int trace_list(lua_State *L);  /* list(t.X, place, ..., from, to) */
+
+/* rows(span): the coordinates of the span at that index of the stack, n x 1, as far as its limit. */
+struct value trace_span_rows(struct trace *t, int index);
 
 /* ---- trace_loop.c ------------------------------------------------------------------------------------------------ */
 

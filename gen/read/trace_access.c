@@ -90,6 +90,20 @@ int trace_span(lua_State *L)
     return 1;
 }
 
+struct value trace_span_rows(struct trace *t, int index)
+{
+    struct expr_graph *g = t->p->graph;
+    const struct trace_span *span = luaL_checkudata(t->r->L, index, TYPE_SPAN);
+    trace_check_place(t, span->body, span->epoch);
+    const int row = span->length > 1 ? expr_leaf(g, EXPR_ROW, EXPR_INT, 0) : expr_int(g, 0);
+    struct value v = plain_value(t->r, made(t->r, expr_binary(g, EXPR_ADD, span->start, made(t->r, row))));
+    v.tile.rows = (int)span->length;
+    v.body = span->body;
+    if (span->limit >= 0 && !trace_at_most(t, span->start, span->length, span->limit))
+        v.tile.valid_row = made(t->r, expr_binary(g, EXPR_LT, v.node, span->limit));
+    return v;
+}
+
 int trace_range(lua_State *L)
 {
     struct trace *t = trace_of(L, "range");
@@ -151,7 +165,7 @@ static void read_coordinate(struct trace *t, const char *word, struct trace_acce
     }
     if (numbers && is_symbolic(L, index)) {
         struct value v = value_at(t->r, index);
-        if (trace_has(t, v.node, EXPR_TILE)) {
+        if (trace_has(t, v.node, EXPR_TILE) || v.tile.rows > 1) {
             if (a->gathered >= 0)
                 sandbox_fault(L, "PROGRAM-COORDINATE", word, "%s takes one dim by row numbers, these are two", word);
             a->gathered = d;
@@ -209,18 +223,20 @@ static int inside(struct trace *t, const struct program_coordinate *c, int posit
     return condition;
 }
 
-void trace_lay_out(struct trace *t, const char *word, struct trace_access *a, bool upright)
+void trace_lay_out(struct trace *t, const char *word, struct trace_access *a, int upright)
 {
     struct reader *r = t->r;
     struct expr_graph *g = t->p->graph;
     const struct spec_kernel *k = reader_kernel(r);
     const struct spec_tensor *tensor = &k->tensor[a->tensor];
     int last = -1, spans = 0;
-    int64_t rows = 1;
+    int64_t rows = 1, all = 1;
     for (int d = 0; d < tensor->rank; d++)
-        if (a->span[d])
+        if (a->span[d]) {
             last = d, spans++;
-    if (upright && spans == 1 && a->gathered < 0)
+            all = all > MOST_LENGTH ? all : all * a->at[d].length;
+        }
+    if (upright && (spans == 1 || (all == upright && a->at[last].length > 1)) && a->gathered < 0)
         last = -1;
     if (a->gathered >= 0 && (spans > 1 || a->gathered > last))
         sandbox_fault(

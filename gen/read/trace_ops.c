@@ -156,7 +156,7 @@ static int load(lua_State *L)
             L, "PROGRAM-COORDINATE", "load",
             "this is one element of %s, no tile; write t.%s[...] with a place for each dim, or span(start, 1)",
             tensor->name, tensor->name);
-    trace_lay_out(t, "load", &a, false);
+    trace_lay_out(t, "load", &a, 0);
     struct program_op op = trace_op(PROGRAM_LOAD);
     op.tensor = a.tensor;
     memcpy(op.at, a.at, sizeof op.at);
@@ -200,7 +200,7 @@ static int gather(lua_State *L)
     struct trace_access a = trace_read_access(t, "gather", 0, 0, true);
     const struct spec_tensor *tensor = trace_read(t, a.tensor, "gather");
     upright_numbers(t, &a, "gather");
-    trace_lay_out(t, "gather", &a, false);
+    trace_lay_out(t, "gather", &a, 0);
     struct program_op op = trace_op(PROGRAM_GATHER);
     op.tensor = a.tensor;
     memcpy(op.at, a.at, sizeof op.at);
@@ -218,7 +218,7 @@ static struct program_tile take_stored(struct trace *t, const char *word, struct
     struct spec_tensor *tensor = &reader_kernel(t->r)->tensor[a->tensor];
     struct value v = value_at(t->r, index);
     struct program_tile *own = &v.tile;
-    trace_lay_out(t, word, a, own->columns == 1 && own->rows > 1);
+    trace_lay_out(t, word, a, own->columns == 1 && own->rows > 1 ? own->rows : 0);
     if ((own->rows > 1 && own->rows != a->tile.rows) || (own->columns > 1 && own->columns != a->tile.columns))
         sandbox_fault(L, "PROGRAM-SHAPE", word, "the place in %s is %s, the value is %s; write spans of its extents",
                       tensor->name, trace_shape(t, a->tile.rows, a->tile.columns),
@@ -531,14 +531,19 @@ static int push_shaped(struct trace *t, const struct value *from, int rows, int 
     return 1;
 }
 
-/* A tile of one number whose extents come from what it is combined with: zeros(), rows(v), columns(v). Upvalue: 0, 1,
- * 2. */
+/* A tile of one number whose extents come from what it is combined with: zeros(), rows(v), columns(v); of rows(span)
+ * the span's coordinates. Upvalue: 0, 1, 2. */
 static int fill(lua_State *L)
 {
     static const char *const name[] = {"zeros", "rows", "columns"};
     lua_Integer which = lua_tointeger(L, lua_upvalueindex(1));
     struct trace *t = trace_of(L, name[which]);
     trace_expect_arguments(L, name[which], which > 0, which > 0, which ? "rows(0) or rows(-inf)" : "zeros()");
+    if (which == 1 && luaL_testudata(L, 1, TYPE_SPAN)) {
+        struct value along = trace_span_rows(t, 1);
+        push_value(t->r, &along);
+        return 1;
+    }
     if (which == 0)
         lua_pushinteger(L, 0);
     struct value v = value_at(t->r, 1);

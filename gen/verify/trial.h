@@ -93,6 +93,9 @@ void trial_end(struct trial *t);
 /* down[i] for each LOOP i of the program whose turns the Plan takes from the last to the first. */
 void trial_loops_down(const struct plan *plan, bool *down);
 
+/* parts[i], for each LOOP i of which blocks have parts that its combine puts together: how many. */
+void trial_loop_parts(const struct plan *plan, int *parts);
+
 /* ---- a program with other turns (trial_turns.c) ------------------------------------------------------------------ */
 
 /* The program that the architecture has: its tile decides what is rounded on the way. */
@@ -102,6 +105,7 @@ const struct program *trial_program(const struct trial *t);
 struct trial_turns {
     const bool *down;
     bool halves;
+    const int *parts;
     enum program_casts free_casts;
 };
 

@@ -140,6 +140,13 @@ void trial_loops_down(const struct plan *plan, bool *down)
             down[plan_number(plan->loop[i].operation)] = true;
 }
 
+void trial_loop_parts(const struct plan *plan, int *parts)
+{
+    for (int i = 0; i < plan->loop_count; i++)
+        if (plan->loop[i].operation)
+            parts[plan_number(plan->loop[i].operation)] = plan->loop[i].parts;
+}
+
 int trial_program_reference(struct trial *t, struct tw_error *error)
 {
     const struct trial_request *r = &t->request;
@@ -149,9 +156,10 @@ int trial_program_reference(struct trial *t, struct tw_error *error)
                                 .bound = tw_alloc_zeroed(rt, sizeof *own.bound * count),
                                 .done = tw_alloc_zeroed(rt, sizeof *own.done * count)};
     bool *down = tw_alloc_zeroed(rt, sizeof *down * (size_t)(trial_program(t)->op_count + 1));
+    int *parts = tw_alloc_zeroed(rt, sizeof *parts * (size_t)(trial_program(t)->op_count + 1));
     enum { NO_FUNCTION = -2 }; /* LUA_NOREF */
 
-    int status = own.value && own.bound && own.done && down ? TW_OK : no_memory(error);
+    int status = own.value && own.bound && own.done && down && parts ? TW_OK : no_memory(error);
     for (int i = 0; i < t->tensor_count && status == TW_OK; i++) {
         own.value[i] = t->tensor[i].reference;
         own.bound[i] = t->tensor[i].bound;
@@ -159,7 +167,8 @@ int trial_program_reference(struct trial *t, struct tw_error *error)
     }
     if (status == TW_OK) {
         trial_loops_down(&r->unit->plan, down); /* it rounds as the lowering does */
-        status = trial_meaning(t, &(struct trial_turns){.down = down}, &own, error);
+        trial_loop_parts(&r->unit->plan, parts);
+        status = trial_meaning(t, &(struct trial_turns){.down = down, .parts = parts}, &own, error);
     }
     t->sampled = !own.all;
     if (status == TW_OK)
@@ -171,5 +180,6 @@ int trial_program_reference(struct trial *t, struct tw_error *error)
     tw_free(rt, own.bound);
     tw_free(rt, own.done);
     tw_free(rt, down);
+    tw_free(rt, parts);
     return status;
 }

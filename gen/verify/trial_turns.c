@@ -70,6 +70,7 @@ int trial_meaning(const struct trial *t, const struct trial_turns *turns, struct
                                           .program = trial_program(t),
                                           .down = turns->down,
                                           .halves = turns->halves,
+                                          .parts = turns->parts,
                                           .free_casts = turns->free_casts,
                                           .symbol = r->symbol,
                                           .tensor = tensor,

@@ -62,7 +62,7 @@ ${type} ${p.name}[${blocks}][${each}];
 //@     end
 //@     local begins = false
 //@     for _, s in ipairs(p.kind == "rows" and model.role.consumer.step or {}) do
-//@         local first = s.op == "global" and has(s, "place") and s.place == p.name
+//@         local first = s.op == "global" and has(s, "tensor") and has(s, "place") and s.place == p.name
 //@         begins = begins or first and s.call == s.tensor .. "_first"
 //@     end
 //@     if begins then

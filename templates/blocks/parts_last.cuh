@@ -1,7 +1,7 @@
 //@ -- Sums of which several blocks have a part, that of their turns of a loop: each writes its part into the workspace
 //@ -- and counts itself there; who is last adds up the parts of all, in their order, and leaves zeros. Each thread
-//@ -- reads what those of its number wrote, so that it does not matter which elements they hold. Where blocks have
-//@ -- shares of the turns of all tiles, blocks/parts_stream.cuh.
+//@ -- reads what those of its number wrote, so that it does not matter which elements they hold. Parts that a combine
+//@ -- puts together come one by one. Where blocks have shares of the turns of all tiles, blocks/parts_stream.cuh.
 //@ -- threads: those that hold sums, from number `first` of the block on. barrier: hardware's, of them all.
 //@ param model table
 //@ param threads int
@@ -33,34 +33,56 @@ __device__ __forceinline__ bool parts_count(const arguments &args, int tile)
 }
 
 //@ include "blocks/parts_meeting.cuh" threads = threads, barrier = barrier
+//@ local words = { parts_put = "_put", parts_take = "_take", parts_first = "_get", parts_next = "_get",
+//@     parts_zero = "_zero" }
 //@ for _, role in ipairs(model.role) do
 //@     for _, step in ipairs(role.step) do
-//@         local place = step.op == "global" and step.call == "parts_put" and step.place or ""
-//@         if place ~= "" and not has(name_of, place) then
-//@             name_of[place] = true
+//@         local place = step.op == "global" and has(words, step.call) and step.place or ""
+//@         local name = place ~= "" and place .. words[step.call] or ""
+//@         if name ~= "" and not has(name_of, name) then
+//@             name_of[name] = true
 //@             local p, heights = model.place[place], model.mma[1].blocks_m
 //@             local each = p.registers // heights
-//@             local type, vectors = ctype(p.dtype), each // 4
-//@             local stride, from = threads * 16, step.count
+//@             -- A thread's two rows of a column, or two columns of both.
+//@             local type, wide = ctype(p.dtype), p.kind == "rows" and 2 or 4
+//@             local vector, bytes, vectors = type .. wide, wide * 4, each // wide
+//@             local stride, from = threads * bytes, step.count
+//@             local gated, zeros = has(step, "inside"), wide == 2 and "0, 0" or "0, 0, 0, 0"
+//@             local rows = gated and ", const bool (&rows)[" .. heights .. "]" or ""
+//@             if step.call == "parts_put" then
+//@                 local held = {}
+//@                 for k = 0, wide - 1 do held[#held + 1] = "sum[block][i * " .. wide .. " + " .. k .. "]" end
+//@                 local list = csv(held)
 
 // Every thread: its sums, as vectors that those of its neighbours lie beside.
-__device__ __forceinline__ void ${place}_put(const arguments &args, int tile, int part, const ${type} (&sum)[${heights}][${each}])
+//@                 if gated then
+// rows: of which blocks of rows it has any that there are.
+//@                 end
+__device__ __forceinline__ void ${place}_put(const arguments &args, int tile, int part${rows}, const ${type} (&sum)[${heights}][${each}])
 {
-    unsigned char *const at = parts_record(args, tile) + 128 + (u64)part * ${parts.bytes} + ${from} + ${own} * 16;
+    unsigned char *const at = parts_record(args, tile) + 128 + (u64)part * ${parts.bytes} + ${from} + ${own} * ${bytes};
     #pragma unroll
     for (int block = 0; block < ${heights}; ++block)
+//@                 if gated then
+        if (rows[block])
+//@                     deeper()
+//@                 end
         #pragma unroll
         for (int i = 0; i < ${vectors}; ++i)
-            *(${type}4 *)(at + (block * ${vectors} + i) * ${stride}) = make_${type}4(
-                sum[block][i * 4], sum[block][i * 4 + 1], sum[block][i * 4 + 2], sum[block][i * 4 + 3]);
+            *(${vector} *)(at + (block * ${vectors} + i) * ${stride}) = make_${vector}(
+                ${list});
+//@                 if gated then
+//@                     shallower()
+//@                 end
 }
 
-//@             -- So many vectors of a part are read before they are added: a loop over the parts ends there, or the
-//@             -- compiler reads all, and has no registers for them.
-//@             local all = heights * vectors
-//@             local group = all <= 16 and all or 8
-//@             while all % group > 0 do group = group // 2 end
-//@             local groups = all // group
+//@             elseif step.call == "parts_take" then
+//@                 -- So many vectors of a part are read before they are added: a loop over the parts ends there, or
+//@                 -- the compiler reads all, and has no registers for them.
+//@                 local all = heights * vectors
+//@                 local group = all <= 16 and all or 8
+//@                 while all % group > 0 do group = group // 2 end
+//@                 local groups = all // group
 // Every thread of the last block: the sums of all, the first block's first.
 __device__ __forceinline__ void ${place}_take(const arguments &args, int tile, ${type} (&sum)[${heights}][${each}])
 {
@@ -84,6 +106,58 @@ __device__ __forceinline__ void ${place}_take(const arguments &args, int tile, $
         }
     }
 }
+//@             else
+
+//@                 local zero = step.call == "parts_zero"
+//@                 if zero then
+// Every thread of the last block: zeros in the place of all parts.
+__device__ __forceinline__ void ${place}_zero(const arguments &args, int tile${rows})
+{
+    unsigned char *at = parts_record(args, tile) + 128 + ${from} + ${own} * ${bytes};
+    #pragma unroll 1
+    for (int part = 0; part < ${parts.blocks}; ++part, at += ${parts.bytes})
+        #pragma unroll
+        for (int block = 0; block < ${heights}; ++block)
+//@                     if gated then
+            if (rows[block])
+//@                         deeper()
+//@                     end
+            #pragma unroll
+            for (int i = 0; i < ${vectors}; ++i)
+                *(${vector} *)(at + (block * ${vectors} + i) * ${stride}) = make_${vector}(${zeros});
+//@                     if gated then
+//@                         shallower()
+//@                     end
+}
+//@                 else
+// Every thread of the last block: what a part's threads of its number wrote.
+__device__ __forceinline__ void ${place}_get(const arguments &args, int tile, int part${rows}, ${type} (&sum)[${heights}][${each}])
+{
+    const unsigned char *const at = parts_record(args, tile) + 128 + (u64)part * ${parts.bytes} + ${from} + ${own} * ${bytes};
+    #pragma unroll
+    for (int block = 0; block < ${heights}; ++block) {
+//@                     if gated then
+        if (!rows[block]) {
+            #pragma unroll
+            for (int i = 0; i < ${each}; ++i)
+                sum[block][i] = 0;
+            continue;
+        }
+//@                     end
+        #pragma unroll
+        for (int i = 0; i < ${vectors}; ++i) {
+            const ${vector} v = *(const ${vector} *)(at + (block * ${vectors} + i) * ${stride});
+//@                     for k, word in ipairs { "x", "y", "z", "w" } do
+//@                         if k <= wide then
+//@                             local number = k - 1
+            sum[block][i * ${wide} + ${number}] = v.${word};
+//@                         end
+//@                     end
+        }
+    }
+}
+//@                 end
+//@             end
 //@         end
 //@     end
 //@ end

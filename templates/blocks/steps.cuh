@@ -263,6 +263,24 @@ for (int block = 0; block < ${blocks}; ++block)
         ${step.place}[block][half] += __shfl_xor_sync(~0u, ${step.place}[block][half], 2);
     }
 //@ end
+//@ -- A part of what a loop carries goes, and comes, as far as a thread has rows that there are.
+//@ local part_words = { parts_put = "_put", parts_take = "_take", parts_first = "_get", parts_next = "_get",
+//@     parts_zero = "_zero" }
+//@ local function rows_kept(step, number)
+//@     local text = fragment_uniform("k" .. number .. "_", step.inside)
+//@     local uniform, rows, inside = text.at, text.rows, text[1]
+${uniform}
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block) {
+    rows[block] = false;
+    #pragma unroll
+    for (int half = 0; half < 2; ++half) {
+        const int row = first_row + block * ${height} + half * 8;
+        ${rows}
+        rows[block] = rows[block] || ${inside};
+    }
+}
+//@ end
 //@ -- Columns of a chunk of a store.
 //@ local function chunk_columns(t)
 //@     if model.turned[t.name] == 0 then return t.tile[t.rank] end
@@ -848,7 +866,8 @@ at_${item.axis} = more ? at_${item.axis} : 0;
 //@ -- A stage that all threads of the role have a part in: the next phase of its barriers waits for each of them.
 //@ local function shared_by_all(name)
 //@     for _, tensor in ipairs(model.ring[name].tensor) do
-//@         if has(model.tensor[tensor], "gathered") then return true end
+//@         local t = model.tensor[tensor]
+//@         if has(t, "gathered") and not has(t, "run") then return true end
 //@     end
 //@     return false
 //@ end
@@ -1045,6 +1064,24 @@ if (${place}_next < ${chunks}) {
 //@         end
     const int block = ${place}_next / ${across}, first_pair = ${place}_next % ${across} * ${pairs};
 //@         deeper()
+//@     elseif op == "loop" and call == "parts_combine" then
+//@         opened[#opened + 1] = {}
+//@         local more = "part <= " .. step.count
+//@         if has(step, "inside") then
+bool parts_rows = false;
+{
+    bool rows[${blocks}];
+//@             deeper()
+//@             rows_kept(step, i)
+//@             shallower()
+    for (int block = 0; block < ${blocks}; ++block)
+        parts_rows = parts_rows || rows[block];
+}
+//@             more = more .. " && parts_rows"
+//@         end
+#pragma unroll 1
+for (int part = 1; ${more}; ++part) {
+//@         deeper()
 //@     elseif op == "loop" then
 //@         opened[#opened + 1] = {}
 //@         -- The chunks of a store.
@@ -1173,7 +1210,38 @@ ${ring}_advance(${ring}_fill);
 ${statements}
 //@         local filled_tensor = model.tensor[step.tensor]
 //@         if is_limited(step) then list = with_rows(step, at) end
-//@         if has(filled_tensor, "gathered") then
+//@         if has(filled_tensor, "gathered") and has(filled_tensor, "run") then
+//@             -- Runs of rows: the numbers of some, then their copies, each kind one behind the other without waits.
+//@             local each, places, by, run = at.rows, {}, filled_tensor.gathered, filled_tensor.run
+//@             local height, number, batch = filled_tensor.tile[by], at[by], 4
+//@             while height // run % batch > 0 do batch = batch // 2 end
+//@             for d = 1, filled_tensor.rank do places[d] = d == by and "number[k]" or at[d] end
+//@             local from, together = table.concat(places, ", "), batch * run
+//@             local there = run
+//@             if has(step, "end") then
+//@                 local left = "(i64)(" .. at[filled_tensor.rank + 1] .. ") - first - k * " .. run
+//@                 there = "(int)max((i64)0, min(" .. left .. ", (i64)" .. run .. "))"
+//@             end
+//@             local guard = one_of and "if (threadIdx.x < 32 && elect_one()) " or ""
+//@             if together < height then
+#pragma unroll 1
+for (int first = 0; first < ${height}; first += ${together}) {
+//@             else
+{
+    const int first = 0;
+//@             end
+    int number[${batch}];
+    #pragma unroll
+    for (int k = 0; k < ${batch}; ++k) {
+        const int row = first + k * ${run};
+        ${each}
+        number[k] = (int)(${number});
+    }
+    #pragma unroll
+    for (int k = 0; k < ${batch}; ++k)
+        ${guard}${call}_run(args, ${ring}_fill, first + k * ${run}, ${there}, ${from});
+}
+//@         elseif has(filled_tensor, "gathered") then
 //@             -- Each warp a quarter of the rows: its lanes find their numbers, then one brings row after row.
 //@             local each, places, by = at.rows, {}, filled_tensor.gathered
 //@             local quarter = filled_tensor.tile[by] // 4
@@ -1304,13 +1372,23 @@ parts_are_here = parts_count(args, parts);
 ${step.place}${word}(args, parts, ${step.place});
 //@     elseif op == "global" and call == "parts_clear" then
 ${step.place}_clear(args, parts);
-//@     elseif op == "global" and (call == "parts_put" or call == "parts_take") then
-//@         local at, word = coordinates(i, "g"), call == "parts_put" and "_put" or "_take"
-//@         local statements, part = at.at, call == "parts_put" and ", at_" .. model.item[#model.item].axis or ""
-//@         local tile = at[1]
+//@     elseif op == "global" and has(part_words, call) then
+//@         local at = coordinates(i, "g")
+//@         local statements, tile, word = at.at, at[1], part_words[call]
+//@         local part = call == "parts_put" and ", at_" .. model.item[#model.item].axis or
+//@             call == "parts_first" and ", 0" or call == "parts_next" and ", part" or ""
 {
     ${statements}
-    ${step.place}${word}(args, (int)(${tile})${part}, ${step.place});
+//@         local value = call == "parts_zero" and "" or ", " .. step.place
+//@         if has(step, "inside") then
+    bool rows[${blocks}];
+//@             deeper()
+//@             rows_kept(step, i)
+//@             shallower()
+    ${step.place}${word}(args, (int)(${tile})${part}, rows${value});
+//@         else
+    ${step.place}${word}(args, (int)(${tile})${part}${value});
+//@         end
 }
 //@     elseif op == "global" and call == "parts_count" then
 //@         local at = coordinates(i, "g")

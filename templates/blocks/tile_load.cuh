@@ -35,6 +35,31 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
     tma_load_${copy}(place + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}${policy});
 //@     end
 }
+//@     if has(tensor, "run") then
+//@         local run, along, single = tensor.run, "i" .. tensor.gathered - 1, ""
+//@         for d = 0, rank - 1 do
+//@             local index = "i" .. d
+//@             single = single .. ", " .. (index == along and "i < there ? " .. along .. " + i : -1" or index)
+//@         end
+
+// ${run} rows of it from row `row` on, whose numbers follow each other: the first `there` of them, then zeros.
+__device__ __forceinline__ void ${name}_run(const arguments &args, ${ring.name}_position p, int row, int there${types})
+{
+    u32 place = shared_address(${offset} + p.stage * ${tensor.tile_bytes} + row * ${row_bytes});
+    if (there == 0)
+        ${along} = -${run};
+    if (there % ${run} == 0) {
+//@         for i = 0, tensor.boxes - 1 do
+//@             local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
+        tma_load_${copy}(place + ${at}, &args.${t}_map_${run}, ${ring.name}_full(p.stage)${places}, ${last} + ${column}${policy});
+//@         end
+        return;
+    }
+    #pragma unroll 1
+    for (int i = 0; i < ${run}; ++i)
+        ${name}(args, p, row + i${single});
+}
+//@     end
 //@ elseif limited then
 //@     local height, along = 1, 0
 //@     for d = 0, rank - 2 do

@@ -74,3 +74,11 @@ local early = product("early", function(t, at)
   put(t, at, loop("k", range(0, K, 64), { zeros() }, function(k, sum) return dot(a(t, at, k), b(t, at, k), sum) end))
 end)
 kernel "early_over" { like = early, split = { k = { parts = 3, over = "blocks" } } }
+
+-- What combine puts together is no share of columns.
+local combined = product("combined", function(t, at)
+  put(t, at, loop("k", range(0, K, 64), { zeros() }, function(k, sum)
+    return dot(a(t, at, k), b(t, at, k), sum)
+  end, { combine = function(one, other) return { one[1] + other[1] } end }))
+end)
+kernel "combined_over_cluster" { like = combined, split = { k = 2 } }

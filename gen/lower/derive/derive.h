@@ -224,6 +224,10 @@ int derive_fill_prologue(struct derive *d, int loop); /* and the first stages of
 int derive_take_outer(struct derive *d, int loop);    /* what derive_fill_outer began to fill has come */
 int derive_take_filled(struct derive *d, int ring);   /* a stage of a ring whose dots stand beside its loads */
 
+/* derive_parts.c: bytes of a value that a loop carries in a part of the workspace: of a tile its sums in fp32; of rows
+ * each thread's. */
+int derive_part_bytes(const struct derive *d, const struct program_op *result);
+
 /* ---- derive_rings.c. 0, 1 or 3. */
 int derive_ring_of(const struct derive *d, int load); /* -1: none */
 
@@ -264,7 +268,8 @@ int derive_produce(struct derive *d, int number, int shift);
  * the rows' end in `store`; and, `store` NULL, behind it. Of others nothing. 0, 1, 3. */
 int derive_limit(struct derive *d, int op, struct plan_step *store);
 
-/* Of a load whose rows a dot sums up to a limit: their end in the step that fills. 0, 1, 3. */
+/* Of a load whose rows a dot sums up to a limit, and of runs of rows by number: their end in the step that fills, and
+ * of the latter their numbers, wherever that is. 0, 1, 3. */
 int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill);
 
 /* ---- derive_idle.c */

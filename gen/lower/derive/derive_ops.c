@@ -305,7 +305,7 @@ int derive_store(struct derive *d, int op)
         step.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
         if (status || o->at[k].length <= 1)
             continue;
-        int within = expr_leaf(&p->fused, o->at[k].column != turned ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
+        int within = work_within(&d->work, &p->fused, o, k, turned);
         int place = expr_binary(&p->fused, EXPR_ADD, plan_number(step.at[k]), within);
         step.at[k] = plan_some(place);
         status = place < 0 ? 3 : 0;

@@ -27,6 +27,9 @@ int derive_chunk(struct derive *d, struct plan_step write, struct plan_step stor
 /* 1 where fp32 cannot hold the node, which is computed from sums of integers, as is told; else 0 or 3. */
 int derive_refuse_whole(struct derive *d, int op, int node);
 
+/* What a turn or a part gives becomes the carried values of those leaves, each at its home. 0, 1, 3. */
+int derive_carry(struct derive *d, int op, const int *value, const int *leaf, int count);
+
 /* ---- derive_late.c: nothing where no store is late. Each returns 0, 1 or 3. */
 
 int derive_late_turn(struct derive *d, int loop); /* at the end of a turn: a chunk of each that is held */

@@ -10,10 +10,14 @@
  * OF NONE: each writes its sums into the workspace, and counts itself there. Who is last takes those of all, and does
  * what stands behind the loop, up to the end of the item. Nobody waits for another block.
  *
+ * With a combine it takes the first part, and then part by part what combine makes of that and of those before it.
+ *
  * AS A STREAM (schedule.stream): so where a block has some of the item's turns and not all. Who finds all others there
  * writes nothing: it adds them to its own. In a stream of more items than blocks each item has two parts at most, that
  * of the block whose share ends within it and that of the next one's, and the latter comes first by nearly an item. */
 #include "lower/derive/derive_ops.h"
+
+#include <string.h>
 
 enum { ARRIVALS = 4 /* every warp of a consumer releases for itself */ };
 
@@ -26,33 +30,48 @@ static int sum_of(const struct derive *d, int result)
     return 0;
 }
 
-/* A step at the workspace for each of the loop's sums: `call`. */
-static int each_sum(struct derive *d, int loop, const char *call, const char *why)
+int derive_part_bytes(const struct derive *d, const struct program_op *result)
+{
+    const int threads_of_row = 4; /* each has the row's number */
+    return d->rows * (result->tile.columns > 1 ? result->tile.columns : threads_of_row) * (int)sizeof(float);
+}
+
+/* A step at the workspace for each of the loop's values: `call`, with its own place or that of `place`, by number; of
+ * the rows that there are, or of all. */
+static int each_value(struct derive *d, int loop, const char *call, const int *place, bool all_rows, const char *why)
 {
     const struct program *program = d->work.program;
-    int status = 0, from = 0;
+    int status = 0, from = 0, number = 0;
     for (int i = program->op[loop].end + 1; i < program->op_count && !status; i++) {
         const struct program_op *o = &program->op[i];
         if (o->kind != PROGRAM_RESULT || o->loop != loop)
             continue;
-        const int place = sum_of(d, i);
-        status = derive_land(d, place);
-        status = status ? status
-                        : derive_emit(d, d->consumer,
-                                      (struct plan_step){.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = place});
+        const int here = place ? place[number++] : sum_of(d, i);
+        const int own = all_rows ? -1 : d->work.op[i].inside;
+        const int inside = own < 0 ? 0 : derive_built(d, i, own, 0, &status);
+        const struct plan_step touch = {.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = here};
+        status = status ? status : derive_land(d, here);
+        if (!status && d->work.l->plan->place[plan_number(here)].kind != PLAN_PLACE_ROWS)
+            status = derive_emit(d, d->consumer, touch);
         status = status ? status
                         : derive_emit(d, d->consumer,
                                       (struct plan_step){.op = PLAN_GLOBAL,
                                                          .ring = -1,
                                                          .tensor = -1,
-                                                         .place = place,
+                                                         .place = here,
                                                          .count = from,
+                                                         .inside = inside,
                                                          .at = {d->part_count ? 0 : d->part_tile},
                                                          .call = call,
                                                          .why = why});
-        from += d->rows * o->tile.columns * (int)sizeof(float);
+        from += derive_part_bytes(d, o);
     }
     return status;
+}
+
+static int each_sum(struct derive *d, int loop, const char *call, const char *why)
+{
+    return each_value(d, loop, call, NULL, false, why);
 }
 
 static int emit_all(struct derive *d, const struct plan_step *step, size_t count)
@@ -149,6 +168,75 @@ static int stream(struct derive *d, int loop)
     return status ? status : end(d);
 }
 
+/* A place for what another block left of a value: registers that no value has behind the loop, as a dot's within it; or
+ * new ones. plan_some(place); 0 out of memory. */
+static int place_beside(struct derive *d, int result)
+{
+    const struct plan *p = d->work.l->plan;
+    const struct program *program = d->work.program;
+    const struct plan_place *own = &p->place[plan_number(sum_of(d, result))];
+    for (int i = 0; i < p->place_count && own->kind != PLAN_PLACE_ROWS; i++) {
+        bool taken = p->place[i].kind != PLAN_PLACE_ACCUMULATOR || p->place[i].cols != own->cols ||
+                     p->place[i].registers != own->registers || p->place[i].dtype != own->dtype;
+        for (int o = 0; o < program->op_count && !taken; o++)
+            taken = (program->op[o].kind == PROGRAM_PARAM || program->op[o].kind == PROGRAM_RESULT) &&
+                    derive_home_of(d, d->work.op[o].leaf) == plan_some(i);
+        if (!taken)
+            return plan_some(i);
+    }
+    return derive_new_place(d, d->work.op[result].leaf, "part", own->kind == PLAN_PLACE_ROWS ? 1 : own->cols);
+}
+
+/* What combine makes of all parts, in their order: in the values' own places. A part's values are what the RESULTs are
+ * until then. */
+static int combine(struct derive *d, int loop)
+{
+    const struct program_op *l = &d->work.program->op[loop];
+    const int first = l->end + 1, last = l->end + l->carried;
+    int own[PROGRAM_MAX_CARRIED], beside[PROGRAM_MAX_CARRIED], leaf[PROGRAM_MAX_CARRIED], status = 0;
+    for (int i = 0; i < l->carried && !status; i++) {
+        own[i] = sum_of(d, first + i);
+        leaf[i] = d->work.op[loop + 1 + i].leaf;
+        beside[i] = place_beside(d, first + i);
+        status = beside[i] ? derive_home(d, d->work.op[first + i].leaf, beside[i]) : 3;
+        status = status ? status : derive_own(d, own[i], leaf[i]);
+    }
+    const int owners = d->owner_count;
+    int *owner = plan_alloc(d->work.l->plan, sizeof *owner * (size_t)(owners + 1));
+    if (!owner)
+        return 3;
+    memcpy(owner, d->owner, sizeof *owner * (size_t)owners);
+    status = status ? status
+                    : each_value(d, loop, "parts_first", own, false, "in the order of the parts, as in every launch");
+    /* A thread none of whose rows are there takes no other part. */
+    int inside = d->work.op[first].inside;
+    for (int i = 1; i < l->carried; i++)
+        inside = d->work.op[first + i].inside == inside ? inside : -1;
+    const int rows = status || inside < 0 ? 0 : derive_built(d, first, inside, 0, &status);
+    status = status ? status
+                    : derive_emit(d, d->consumer,
+                                  (struct plan_step){.op = PLAN_LOOP,
+                                                     .ring = -1,
+                                                     .tensor = -1,
+                                                     .count = l->parts - 1,
+                                                     .inside = rows,
+                                                     .call = "parts_combine"});
+    status = status ? status : each_value(d, loop, "parts_next", beside, true, "the next part");
+    for (int i = 0; i < l->carried && !status; i++)
+        status = derive_own(d, beside[i], d->work.op[first + i].leaf);
+    status = status ? status : derive_carry(d, last, d->work.op[last].combine, leaf, l->carried);
+    status = status ? status : end(d);
+    status = status ? status : each_value(d, loop, "parts_zero", own, false, "launches find zeros");
+    for (int i = 0; i < d->owner_count && !status; i++) /* what a turn was made of is gone with it */
+        if (i >= owners || d->owner[i] != owner[i])
+            d->owner[i] = -1;
+    for (int i = 0; i < l->carried && !status; i++) {
+        status = derive_home(d, d->work.op[first + i].leaf, own[i]);
+        status = status ? status : derive_own(d, own[i], leaf[i]);
+    }
+    return status;
+}
+
 static int by_last(struct derive *d, int op)
 {
     const int loop = d->work.program->op[op].loop;
@@ -157,6 +245,8 @@ static int by_last(struct derive *d, int op)
     int status = d->part_count ? stream(d, loop) : each_sum(d, loop, "parts_put", "for the last block");
     status = status || d->part_count ? status : count_block(d);
     status = status ? status : when_last(d);
+    if (!status && d->work.program->op[loop].combine)
+        return combine(d, loop);
     return status || d->part_count
                ? status
                : each_sum(d, loop, "parts_take", "in the order of the parts, the same in every launch");

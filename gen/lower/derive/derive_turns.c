@@ -25,6 +25,21 @@ static bool varies(const struct work *w, int node, int loop)
     return false;
 }
 
+/* The most that a node of an element's row or column is within a tile, 0 being the least: they themselves, and digits
+ * of them, as rows along several spans have; -1: it is none. */
+static int64_t most_within(const struct expr_graph *g, int node, int rows, int columns)
+{
+    const struct expr_node *n = &g->node[node];
+    int64_t by = 0, most = -1;
+    if (n->op == EXPR_ROW || n->op == EXPR_COLUMN)
+        return (n->op == EXPR_ROW ? rows : columns) - 1;
+    if ((n->op == EXPR_FLOORDIV || n->op == EXPR_MOD) && expr_is_int(g, n->arg[1], &by) && by > 0)
+        most = most_within(g, n->arg[0], rows, columns);
+    if (most >= 0)
+        most = n->op == EXPR_FLOORDIV ? most / by : most < by ? most : by - 1;
+    return most;
+}
+
 /* A condition as one on the thread's own column: plan_some(node of plan.fused) of the first column, counted from the
  * thread's first, where it does not hold; 0: it is no such condition. Sums of what is the same for a whole row stand in
  * the bound, so that an element costs one comparison with a constant. */
@@ -124,10 +139,10 @@ int derive_partly(const struct derive *d, int loop, const struct derive_mask *ma
         int one = derive_partly(d, loop, &a, idle), other = derive_partly(d, loop, &b, idle);
         return one > other ? one : other;
     }
-    int64_t step = w->l->plan->loop[d->loop[loop]].step, first, low, high;
+    int64_t step = w->l->plan->loop[d->loop[loop]].step, first = 0, low, high;
     struct linear l;
     bool aligned = expr_is_int(g, w->op[loop].from, &first), by_end = true;
-    if (!linear_difference(w, mask->condition, &l) || !aligned)
+    if (!linear_difference(w, mask->condition, &l))
         return MANY_TURNS;
     low = high = l.constant - first + step;
     for (int i = 0; i < l.count; i++) {
@@ -137,8 +152,9 @@ int derive_partly(const struct derive *d, int loop, const struct derive_mask *ma
                   by * w->program->axis[n->integer].tile % step == 0;
         if (n->op == EXPR_LOOP && n->integer == loop)
             continue;
-        if (n->op == EXPR_ROW || n->op == EXPR_COLUMN) {
-            int64_t span = by * ((n->op == EXPR_ROW ? d->rows : mask->columns) - 1);
+        const int64_t most = most_within(g, l.node[i], d->rows, mask->columns);
+        if (most >= 0) {
+            int64_t span = by * most;
             low += span < 0 ? span : 0;
             high += span > 0 ? span : 0;
             by_end = by_end && n->op == EXPR_COLUMN;
@@ -185,16 +201,15 @@ static int turns_to(struct derive *d, int loop, const struct derive_mask *mask, 
     bool found = false;
     if (!linear_difference(w, mask->condition, &l))
         return 0;
-    int64_t constant = l.constant;
+    int64_t constant = l.constant, most;
     for (int i = 0; i < l.count; i++) {
         const struct expr_node *n = &w->graph.node[l.node[i]];
         if (n->op == EXPR_LOOP && n->integer == loop) {
             if (l.coefficient[i] != by)
                 return 0;
             found = true;
-        } else if (n->op == EXPR_ROW || n->op == EXPR_COLUMN) {
-            int extent = n->op == EXPR_ROW ? d->rows : mask->columns;
-            constant += (l.coefficient[i] < 0) == least ? l.coefficient[i] * (extent - 1) : 0;
+        } else if ((most = most_within(&w->graph, l.node[i], d->rows, mask->columns)) >= 0) {
+            constant += (l.coefficient[i] < 0) == least ? l.coefficient[i] * most : 0;
         } else if (varies(w, l.node[i], loop)) {
             return 0;
         }
@@ -204,7 +219,8 @@ static int turns_to(struct derive *d, int loop, const struct derive_mask *mask, 
     int bound = expr_int(g, more - by * constant);
     for (int i = 0; i < l.count && !*status; i++) {
         const struct expr_node *n = &w->graph.node[l.node[i]];
-        if (n->op == EXPR_ROW || n->op == EXPR_COLUMN || (n->op == EXPR_LOOP && n->integer == loop))
+        if ((n->op == EXPR_LOOP && n->integer == loop) ||
+            most_within(&w->graph, l.node[i], d->rows, mask->columns) >= 0)
             continue;
         int term = plan_number(derive_built(d, loop, l.node[i], 0, status));
         if (*status)

@@ -23,54 +23,58 @@ static int carried_leaf(const struct derive *d, int loop, int which)
 
 /* The carried value is there already, as a dot leaves it that sums on: others may be computed from it as long as it has
  * not become the parameter. */
-static bool is_home(const struct derive *d, const struct work_op *end, const int *leaf, int which)
+static bool is_home(const struct derive *d, const int *value, const int *leaf, int which)
 {
-    return derive_place_of(d, end->value[which]) == derive_home_of(d, leaf[which]);
+    return derive_place_of(d, value[which]) == derive_home_of(d, leaf[which]);
 }
 
 /* What others that are still to be carried on need is carried on after these: the first that none needs; -1: each needs
  * another's. What is at home comes last. */
-static int carried_next(struct derive *d, const struct work_op *end, const int *leaf, const bool *done, int count,
-                        int *status)
+static int carried_next(struct derive *d, const int *value, const int *leaf, const bool *done, int count, int *status)
 {
     bool moves = false;
     for (int i = 0; i < count; i++)
-        moves = moves || (!done[i] && !is_home(d, end, leaf, i));
+        moves = moves || (!done[i] && !is_home(d, value, leaf, i));
     for (int i = 0; i < count; i++) {
-        bool needed = done[i] || (moves && is_home(d, end, leaf, i));
+        bool needed = done[i] || (moves && is_home(d, value, leaf, i));
         for (int j = 0; j < count && !needed && !*status; j++)
-            needed = j != i && !done[j] && derive_needs(d, end->value[j], leaf[i], -1, status);
+            needed = j != i && !done[j] && derive_needs(d, value[j], leaf[i], -1, status);
         if (!needed)
             return i;
     }
     return -1;
 }
 
-/* What a turn carries on becomes what the next one finds. */
-static int carry_on(struct derive *d, int end)
+int derive_carry(struct derive *d, int op, const int *value, const int *leaf, int count)
 {
-    const int loop = d->work.program->op[end].loop, count = d->work.program->op[loop].carried;
-    const struct work_op *k = &d->work.op[end];
-    int status = 0, leaf[PROGRAM_MAX_CARRIED];
+    int status = 0;
     bool done[PROGRAM_MAX_CARRIED] = {false};
-    for (int i = 0; i < count && !status; i++) {
-        leaf[i] = carried_leaf(d, loop, i);
-        status = derive_prepare(d, end, k->value[i]);
-    }
+    for (int i = 0; i < count && !status; i++)
+        status = derive_prepare(d, op, value[i]);
     for (int turn = 0; turn < count && !status; turn++) {
-        int i = carried_next(d, k, leaf, done, count, &status);
+        int i = carried_next(d, value, leaf, done, count, &status);
         if (status || i < 0)
             return status ? status
-                          : derive_refuse(d, end,
+                          : derive_refuse(d, op,
                                           "carried values that change places, or tiles of which each is computed from "
                                           "another's last, are not lowered; carry them on as they are");
         int place = derive_home_of(d, leaf[i]);
-        if (!is_home(d, k, leaf, i))
-            status = derive_evaluate(d, end, k->value[i], place);
+        if (!is_home(d, value, leaf, i))
+            status = derive_evaluate(d, op, value[i], place);
         status = status ? status : derive_own(d, place, leaf[i]);
         done[i] = true;
     }
     return status;
+}
+
+/* What a turn carries on becomes what the next one finds. */
+static int carry_on(struct derive *d, int end)
+{
+    const int loop = d->work.program->op[end].loop, count = d->work.program->op[loop].carried;
+    int leaf[PROGRAM_MAX_CARRIED];
+    for (int i = 0; i < count; i++)
+        leaf[i] = carried_leaf(d, loop, i);
+    return derive_carry(d, end, d->work.op[end].value, leaf, count);
 }
 
 /* A value lives in its place for one turn; what the next turn finds are the carried ones. */

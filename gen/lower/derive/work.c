@@ -38,27 +38,34 @@ static int import_entry(struct import *m, const struct expr_node *n)
     return m->status ? -1 : expr_tensor(&m->w->graph, loop->list, EXPR_INT, rank, index);
 }
 
+int work_within(const struct work *w, struct expr_graph *g, const struct program_op *o, int d, bool turned)
+{
+    const struct program_coordinate *c = &o->at[d];
+    int within = expr_leaf(g, c->column != turned ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
+    int64_t behind = 1, before = 1;
+    for (int k = 0; k < w->l->plan->tensor[o->tensor].rank && !c->column; k++) {
+        const int length = o->at[k].column || o->at[k].length < 1 ? 1 : o->at[k].length;
+        before *= k < d ? length : 1;
+        behind *= k > d ? length : 1;
+    }
+    if (behind > 1)
+        within = expr_binary(g, EXPR_FLOORDIV, within, expr_int(g, behind));
+    return before > 1 ? expr_binary(g, EXPR_MOD, within, expr_int(g, c->length)) : within;
+}
+
 /* An element of a tile that is loaded for arithmetic alone is read where it is used. */
 static int import_load(struct import *m, const struct program_op *op)
 {
     struct expr_graph *g = &m->w->graph;
     int index[SPEC_MAX_RANK], rank = m->w->l->plan->tensor[op->tensor].rank;
-    for (int d = 0, spans_right = 0; d < rank; d++) {
+    for (int d = 0; d < rank; d++) {
         const struct program_coordinate *c = &op->at[d];
         bool by_number = op->kind == PROGRAM_GATHER && d == op->gathered;
         index[d] = import(m, by_number ? op->arg[0].node : c->start);
         if (m->status)
             return -1;
-        if (c->length > 1) {
-            int within = expr_leaf(g, c->column != m->turned ? EXPR_COLUMN : EXPR_ROW, EXPR_INT, 0);
-            if (!c->column && c->length != op->tile.rows && spans_right++ >= 0) {
-                m->status = program_refuse(m->w->l, op->loc, "PROGRAM-LOWER",
-                                           "rows that run along several dims are not read element by element here; "
-                                           "load one span of rows");
-                return -1;
-            }
-            index[d] = expr_binary(g, EXPR_ADD, index[d], within);
-        }
+        if (c->length > 1)
+            index[d] = expr_binary(g, EXPR_ADD, index[d], work_within(m->w, g, op, d, m->turned));
     }
     bool real = tw_dtype_info(m->w->l->plan->tensor[op->tensor].dtype)->kind == TW_KIND_FLOAT;
     return expr_tensor(g, op->tensor, real ? EXPR_REAL : EXPR_INT, rank, index);
@@ -353,6 +360,14 @@ static int gather(struct work *w, const struct program_op *op, struct work_op *k
     return status ? status : number < 0 ? 3 : 0;
 }
 
+int work_ending(const struct work *w, int gather)
+{
+    const int number = w->op[gather].at[w->program->op[gather].gathered];
+    const struct expr_node *n = &w->graph.node[number];
+    int64_t outside;
+    return n->op == EXPR_SELECT && expr_is_int(&w->graph, n->arg[2], &outside) && outside == -1 ? n->arg[0] : -1;
+}
+
 static int dot(struct work *w, const struct program_op *op, struct work_op *k, int *status)
 {
     bool transposed;
@@ -406,6 +421,23 @@ static int store(struct work *w, int number)
     return status;
 }
 
+/* The RESULT of a loop of which blocks have parts that its combine puts together: the rows that there are, and of the
+ * last RESULT what combine makes of two parts. In its nodes PARAMs stand for the one part, RESULTs for the other. */
+static int combination(struct work *w, const struct program_op *op, struct work_op *k)
+{
+    const struct program_op *loop = &w->program->op[op->loop];
+    int status = 0;
+    if (!loop->by_last || loop->stream || !loop->combine)
+        return 0;
+    k->inside = op->tile.valid_row < 0 ? -1 : imported(w, op->tile.valid_row, &op->tile, op->loc, &status);
+    if (status || op->which + 1 < loop->carried)
+        return status;
+    k->combine = plan_alloc(w->l->plan, sizeof *k->combine * (size_t)loop->carried);
+    for (int i = 0; i < loop->carried && k->combine && !status; i++)
+        k->combine[i] = imported(w, loop->combine[i], &op[i + 1 - loop->carried].tile, op->loc, &status);
+    return k->combine ? status : 3;
+}
+
 static int operands(struct work *w, int number)
 {
     const struct program_op *op = &w->program->op[number];
@@ -448,8 +480,9 @@ static int operands(struct work *w, int number)
         return status;
     case PROGRAM_TRANSPOSE:
     case PROGRAM_PARAM:
-    case PROGRAM_RESULT:
         return 0;
+    case PROGRAM_RESULT:
+        return combination(w, op, k);
     default:
         return program_refuse(w->l, op->loc, "PROGRAM-LOWER", "%s is not lowered beside dots on %s",
                               program_kinds[op->kind].name, w->l->arch->name);

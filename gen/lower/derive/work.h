@@ -21,8 +21,10 @@ struct work_op {
     int end;               /* LOAD: rows of its tile up to the limit of its one span of rows that has one; -1 */
     bool summed;           /* LOAD: dots sum its rows, up to that end (derive.c) */
     int element;           /* LOAD: the element of its tensor that arithmetic takes; -1: takes none, -2: several */
+    int *combine;          /* the last RESULT of a LOOP with parts and a combine: what it makes of two parts */
     int from, to;          /* LOOP */
-    int inside;            /* STORE: the elements that are written; -1: all */
+    int inside;            /* STORE: the elements that are written; RESULT of a LOOP with parts and a combine: its rows;
+                              -1: all */
     int beyond;            /* STORE: the part of it that the extents of what is written do not tell; -1: nothing */
     int leaf;              /* TILE(op); -1: gives nothing */
     int result;            /* what stands for it in other operations' operands: the leaf, or what is applied to it */
@@ -62,12 +64,19 @@ bool work_is_store(const struct program_op *op); /* STORE or STORE_ADD */
 /* The LOAD or GATHER that an operand of a DOT is a plain view of, and whether it is transposed; -1: it is computed. */
 int work_view(const struct work *w, const struct program_tile *operand, bool *transposed);
 
+/* The condition under which a GATHER's rows are there, and their number is that node's second operand; -1: always. */
+int work_ending(const struct work *w, int gather);
+
 /* What remains of a STORE's `inside` without the conditions that its places are within the tensor; -1: nothing. Its
  * first coordinates are known. *status 3: out of memory. */
 int work_beyond(struct work *w, int store, int *status);
 
 /* True where the condition holds for the rows up to one that is the same for the whole item, and asks nothing else. */
 bool work_ends_rows(struct work *w, int condition);
+
+/* Where the element in hand lies in the span of dim d of a LOAD or STORE, in a graph; turned: rows and columns have
+ * changed places. Rows run along several spans as numbers do through digits, along the last one fastest. */
+int work_within(const struct work *w, struct expr_graph *g, const struct program_op *o, int d, bool turned);
 
 /* The tile that a STORE writes, as the dots have it; *turned: its columns are the rows of what is written. */
 const struct program_tile *work_stored(const struct work *w, const struct program_op *store, bool *turned);

@@ -478,7 +478,7 @@ static bool counts_rows(const struct pipeline *x)
 {
     bool limited = false;
     for (int i = 0; i < x->plan->tensor_count; i++)
-        limited = limited || (!x->plan->tensor[i].out && pipeline_is_limited(x, i));
+        limited = limited || x->plan->tensor[i].run > 1 || (!x->plan->tensor[i].out && pipeline_is_limited(x, i));
     return limited && x->dynamic;
 }
 
@@ -619,7 +619,10 @@ int pipeline_loops(struct pipeline *x)
                 name = plan_text(p, "%s%d", name, i);
         if (!name)
             return 3;
-        p->loop[p->loop_count++] = (struct plan_loop){.name = name, .step = (int)step, .operation = plan_some(i)};
+        p->loop[p->loop_count++] = (struct plan_loop){.name = name,
+                                                      .step = (int)step,
+                                                      .operation = plan_some(i),
+                                                      .parts = o->combine ? o->parts : 0};
     }
     return 0;
 }

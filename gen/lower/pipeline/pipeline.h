@@ -163,7 +163,12 @@ int pipeline_check_limits(struct pipeline *x, int load, bool summed_columns, boo
 int pipeline_check_row_bytes(const struct pipeline *x, const struct program_op *load, int rows);
 bool pipeline_is_limited(const struct pipeline *x, int tensor); /* it comes or is stored in parts */
 bool pipeline_is_copied(const struct pipeline *x, int load);    /* by the producer's threads */
-int pipeline_part_maps(struct pipeline *x); /* maps of fewer rows of what comes or is stored in parts */
+int pipeline_part_maps(struct pipeline *x); /* maps of other numbers of rows: what comes or is stored in parts */
+
+/* ---- pipeline_runs.c: rows of a GATHER's tile, a power of two of them from a multiple of that on, whose numbers count
+ * up one by one and end where rows end; 1: it is not known of any. */
+int pipeline_run_of(const struct pipeline *x, int load, int rows);
+bool pipeline_by_rows(const struct pipeline *x); /* all threads of the producer bring single rows by their numbers */
 
 /* ---- pipeline_items.c -------------------------------------------------------------------------------------------- */
 

@@ -106,7 +106,7 @@ int pipeline_check_dynamic(const struct pipeline *x, bool persistent)
         return refuse(x, set,
                       "blocks of a cluster take neighbouring items together, and a counter gives each its own; "
                       "write cluster extents of 1, or dynamic = false");
-    if (asked && program_holds(x->program, PROGRAM_GATHER))
+    if (asked && pipeline_by_rows(x))
         return refuse(x, set,
                       "all threads of the producer bring rows by their numbers, and one of them takes items; write "
                       "dynamic = false");
@@ -121,7 +121,7 @@ int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent)
 {
     struct plan *p = x->plan;
     const struct spec_value *set = pipeline_field(x, "schedule.dynamic");
-    bool asked = is_asked(x), gathers = program_holds(x->program, PROGRAM_GATHER);
+    bool asked = is_asked(x), gathers = pipeline_by_rows(x);
     bool in_turn = x->d.abreast < x->d.consumers;
     if (pipeline_check_dynamic(x, persistent))
         return 1;

@@ -53,7 +53,7 @@ bool pipeline_is_copied(const struct pipeline *x, int load)
     return false;
 }
 
-/* Maps of 8 rows and of one, of tensors whose rows end where data say. */
+/* Maps of 8 rows and of one, of tensors whose rows end where data say; and of a run of rows by number. */
 int pipeline_part_maps(struct pipeline *x)
 {
     for (int i = 0; i < x->program->op_count; i++) {
@@ -67,7 +67,10 @@ int pipeline_part_maps(struct pipeline *x)
                                       x->plan->tensor[o->tensor].name);
     }
     for (int i = 0; i < x->plan->tensor_count; i++) {
-        int dim = 0;
+        int dim = plan_number(x->plan->tensor[i].gathered), run = x->plan->tensor[i].run;
+        if (run > 1 && !family_add_part_map(x->plan, i, dim, run))
+            return 3;
+        dim = 0;
         if (!pipeline_is_limited(x, i))
             continue;
         for (int d = 0; d + 1 < x->plan->tensor[i].rank; d++)

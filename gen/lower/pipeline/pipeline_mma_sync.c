@@ -483,10 +483,10 @@ static int output(struct pipeline *x, int op)
     t->access = PLAN_ACCESS_GLOBAL;
     t->swizzle = TW_SWIZZLE_NONE;
     for (int d = 0; d < t->rank; d++)
-        rows += o->at[d].length > 1 && o->at[d].column == turned;
-    if (rows > 1)
+        rows += o->at[d].length > 1 && !o->at[d].column;
+    if (rows > 1 && turned)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
-                              "rows that run along several dims are not stored; store one span of rows");
+                              "rows that run along several dims are not stored turned; store one span of rows");
     if (tile->columns == 1)
         return 0;
     for (int d = 0; d < t->rank; d++)

@@ -145,7 +145,9 @@ int pipeline_part_memory(struct pipeline *x)
     if (!result)
         return 0;
     const struct program_op *loop = &x->program->op[result->loop];
-    const int bytes = count * x->d.rows * result->tile.columns * (int)sizeof(float);
+    int bytes = 0;
+    for (int i = 0; i < count; i++)
+        bytes += derive_part_bytes(&x->d, result + i);
     if (loop->stream)
         return stream_memory(x, loop, bytes);
     const int record = COUNTER + loop->parts * bytes;

@@ -127,6 +127,7 @@ static int operand(struct pipeline *x, int op, int which)
     }
     if (status)
         return status;
+    t->run = t->gathered && !copied ? pipeline_run_of(x, k->load[which], rows) : 0;
     t->multicast = 1;
     if (pipeline_share(x, k->load[which], !known) || cached(x, o->tensor))
         return 3;
@@ -136,7 +137,7 @@ static int operand(struct pipeline *x, int op, int which)
                                         "%d rows of %s in one box, which takes up to %d on %s; write %d", t->box[d],
                                         t->name, MOST_BOX, x->l->arch->name, MOST_BOX * t->multicast);
     if (known && (memcmp(before.box, t->box, sizeof before.box) != 0 || before.multicast != t->multicast ||
-                  before.gathered != t->gathered || before.access != t->access))
+                  before.gathered != t->gathered || before.run != t->run || before.access != t->access))
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
     bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];
@@ -270,14 +271,19 @@ static int output(struct pipeline *x, int op)
     int64_t extent;
     bool never = expr_is_int(&x->plan->graph, t->dim[t->rank - 1], &extent) &&
                  extent * (int64_t)tw_dtype_bytes(t->dtype) % 16 != 0;
-    /* Bulk stores end where the tensor does, and, row by row, at a row that data say. */
+    /* Bulk stores end where the tensor does, and, row by row, at a row that data say. Rows along several spans, of
+     * which many lie outside where few are asked for, go out by elements. */
     int beyond = x->d.work.op[op].beyond;
     bool wide = tile->columns * (int)tw_dtype_bytes(t->dtype) % 128 == 0 &&
                 (!x->l->kernel->tensor[o->tensor].swizzle_set || t->swizzle == TW_SWIZZLE_128B);
-    never = never || o->kind == PROGRAM_STORE_ADD ||
+    int row_spans = 0;
+    for (int d = 0; d < t->rank; d++)
+        row_spans += !o->at[d].column && o->at[d].length > 1;
+    never = never || o->kind == PROGRAM_STORE_ADD || row_spans > 1 ||
             (beyond >= 0 && (turned || !wide || !work_ends_rows(&x->d.work, beyond)));
     if (x->l->variant == 1 || never) {
-        int columns = tile->columns % 32 == 0 ? 32 : tile->columns % 16 == 0 ? 16 : 8;
+        /* Of few rows a store is short: its room is better a tile's. */
+        int columns = row_spans > 1 ? 8 : tile->columns % 32 == 0 ? 32 : tile->columns % 16 == 0 ? 16 : 8;
         x->columns = x->columns && x->columns < columns ? x->columns : columns;
         return 0;
     }

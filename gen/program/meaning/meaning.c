@@ -14,7 +14,7 @@ struct operands {
     struct meaning_tape from, to;
     struct meaning_tape *value;   /* LOOP, END: by carried value */
     struct meaning_tape *combine; /* LOOP: likewise; NULL */
-    struct meaning_cells *half;   /* LOOP: likewise: what the first half of the turns came to */
+    struct meaning_cells *half;   /* LOOP: likewise: what the parts of the turns before come to */
     int64_t step;
 };
 
@@ -150,7 +150,7 @@ static int prepare_operation(struct meaning *m, int number, int *map)
         if (!to->value)
             status = 3;
     }
-    if (op->kind == PROGRAM_LOOP && op->combine && m->run->halves && carried && !status)
+    if (op->kind == PROGRAM_LOOP && op->combine && (m->run->halves || m->run->parts) && carried && !status)
         status = prepare_combine(m, number, map);
     if (op->tile.rows > 0 && !status) {
         if (cells_of(&op->tile) > m->largest)
@@ -569,15 +569,8 @@ static void swap(struct meaning_cells *a, struct meaning_cells *b)
 
 static int run_operations(struct meaning *m, int from, int to);
 
-/* Turns: `turns` numbers from `first` on, or the entries of a list at these places. */
-struct counted {
-    int64_t first, by, turns;
-    const double *list; /* NULL: none */
-    int64_t entries;
-};
-
 /* The entries of a list: the last dim of its tensor at the place that the loop names. */
-static int find_list(struct meaning *m, const struct program_op *op, struct operands *o, struct counted *c)
+static int find_list(struct meaning *m, const struct program_op *op, struct operands *o, struct meaning_turns *c)
 {
     int rank = m->state.kernel->tensor[op->list].rank;
     const int64_t *extent = m->state.data->extent[op->list];
@@ -613,7 +606,7 @@ static void go_on_with_sum(struct meaning *m, int param)
 }
 
 /* These turns, beginning with the first values. */
-static int run_turns(struct meaning *m, int number_of_loop, struct counted c)
+static int run_turns(struct meaning *m, int number_of_loop, struct meaning_turns c)
 {
     const struct program_op *op = &m->p->op[number_of_loop], *end = &m->p->op[op->end];
     struct operands *o = &m->operands[number_of_loop];
@@ -639,20 +632,13 @@ static int run_turns(struct meaning *m, int number_of_loop, struct counted c)
     return status;
 }
 
-/* Two halves of the turns, then both together: the PARAMs have the one, the RESULTs the other. */
-static int run_halves(struct meaning *m, int number_of_loop, struct counted c)
+/* What there is of the loop's values and what further turns come to are put together: the PARAMs have the one, the
+ * RESULTs the other. */
+static int put_together(struct meaning *m, int number_of_loop)
 {
     const struct program_op *op = &m->p->op[number_of_loop];
     struct operands *o = &m->operands[number_of_loop];
-    int first = number_of_loop + 1, result = op->end + 1;
-    struct counted one = c, other = c;
-    one.turns /= 2;
-    other.first += one.turns * c.by;
-    other.turns -= one.turns;
-    int status = run_turns(m, number_of_loop, one);
-    for (int k = 0; k < op->carried; k++)
-        swap(&m->state.result[first + k], &o->half[k]);
-    status = status ? status : run_turns(m, number_of_loop, other);
+    int first = number_of_loop + 1, result = op->end + 1, status = 0;
     for (int k = 0; k < op->carried; k++) {
         swap(&m->state.result[first + k], &m->state.result[result + k]);
         swap(&m->state.result[first + k], &o->half[k]);
@@ -664,25 +650,41 @@ static int run_halves(struct meaning *m, int number_of_loop, struct counted c)
     return status;
 }
 
+/* Parts of the turns, in their order: halves, or of `parts` every so many-th. */
+static int run_parts(struct meaning *m, int number_of_loop, struct meaning_turns c, int parts)
+{
+    const struct program_op *op = &m->p->op[number_of_loop];
+    struct operands *o = &m->operands[number_of_loop];
+    const int count = parts > 1 ? parts : 2;
+    int status = 0;
+    for (int i = 0; i < count && !status; i++) {
+        status = run_turns(m, number_of_loop, meaning_part_of(&c, i, parts));
+        status = status || i == 0 ? status : put_together(m, number_of_loop);
+        for (int k = 0; k < op->carried; k++) /* which is aside while the next part runs */
+            swap(&m->state.result[number_of_loop + 1 + k], &o->half[k]);
+    }
+    for (int k = 0; k < op->carried; k++)
+        swap(&m->state.result[number_of_loop + 1 + k], &o->half[k]);
+    return status;
+}
+
 static int run_loop(struct meaning *m, int number_of_loop)
 {
     const struct program_op *op = &m->p->op[number_of_loop];
     struct operands *o = &m->operands[number_of_loop];
-    struct counted c = {.by = o->step};
+    struct meaning_turns c = {.by = o->step};
     int64_t to = 0;
     int status = number(m, op, &o->from, &c.first);
     status = status ? status : number(m, op, &o->to, &to);
     status = status || op->list < 0 ? status : find_list(m, op, o, &c);
     if (status)
         return status;
-    c.turns = to > c.first ? (to - c.first + o->step - 1) / o->step : 0;
-    if (m->run->down && m->run->down[number_of_loop]) {
-        c.first += (c.turns - 1) * o->step;
-        c.by = -o->step;
-    }
+    meaning_count_turns(&c, to, m->run->down && m->run->down[number_of_loop]);
     bool outer = m->state.free_casts;
     m->state.free_casts = m->run->free_casts != PROGRAM_CASTS_ROUND;
-    status = (o->combine ? run_halves : run_turns)(m, number_of_loop, c);
+    const int parts = m->run->parts ? m->run->parts[number_of_loop] : 0;
+    status = o->combine && (m->run->halves || parts > 1) ? run_parts(m, number_of_loop, c, m->run->halves ? 0 : parts)
+                                                         : run_turns(m, number_of_loop, c);
     m->state.free_casts = outer;
     return status;
 }

@@ -34,6 +34,21 @@ struct meaning_cells {
 /* bound[0..count), written with zeros where the cells are exact. */
 double *meaning_bounds(struct meaning_cells *cells, int64_t count);
 
+/* ---- turns and items (meaning_items.c) --------------------------------------------------------------------------- */
+
+/* Turns: `turns` numbers from `first` on, or the entries of a list at these places. */
+struct meaning_turns {
+    int64_t first, by, turns;
+    const double *list; /* NULL: none */
+    int64_t entries;
+};
+
+/* From `first` by `by` up to `to`, or these from the last on. */
+void meaning_count_turns(struct meaning_turns *c, int64_t to, bool down);
+
+/* Part i of the turns: every so many-th from the i-th of the lowest on; parts <= 1: one of two halves. */
+struct meaning_turns meaning_part_of(const struct meaning_turns *c, int i, int parts);
+
 /* ---- arithmetic of one node (meaning_nodes.c) -------------------------------------------------------------------- */
 
 /* result = op(arg...) for `count` cells; operands have the types that the op takes, INT ones of a REAL op converted.

@@ -77,3 +77,29 @@ bool meaning_is_sum(const struct program *p, int number)
     return op->kind == PROGRAM_REDUCE ? op->reduction == PROGRAM_SUM
                                       : op->kind == PROGRAM_PARAM && meaning_added(p, number) >= 0;
 }
+
+void meaning_count_turns(struct meaning_turns *c, int64_t to, bool down)
+{
+    c->turns = to > c->first ? (to - c->first + c->by - 1) / c->by : 0;
+    if (down) {
+        c->first += (c->turns - 1) * c->by;
+        c->by = -c->by;
+    }
+}
+
+struct meaning_turns meaning_part_of(const struct meaning_turns *c, int i, int parts)
+{
+    struct meaning_turns part = *c;
+    const int64_t half = c->turns / 2;
+    if (parts <= 1) {
+        part.first += i * half * c->by;
+        part.turns = i ? c->turns - half : half;
+        return part;
+    }
+    part.turns = c->turns > i ? (c->turns - i + parts - 1) / parts : 0;
+    /* Down, the part begins with its last. */
+    const int64_t lowest_last = i + (part.turns - 1) * parts;
+    part.first += (c->by > 0 || !part.turns ? i : c->turns - 1 - lowest_last) * c->by;
+    part.by *= parts;
+    return part;
+}

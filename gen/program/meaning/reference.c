@@ -163,6 +163,7 @@ static int evaluate(const struct program_reference *r, const struct program_data
                            .run = {.done = r->done,
                                    .down = r->down,
                                    .halves = r->halves,
+                                   .parts = r->parts,
                                    .free_casts = r->free_casts,
                                    .seed = r->seed,
                                    .count = -1}};

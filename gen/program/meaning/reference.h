@@ -14,7 +14,8 @@ struct program_reference {
     const struct spec_kernel *kernel;
     const struct program *program;       /* what an architecture has of it; NULL: the kernel's own */
     const bool *down;                    /* by operation, as program_run has it; NULL */
-    bool halves;                         /* as program_run has it, and so is free_casts */
+    bool halves;                         /* as program_run has it, and so are parts and free_casts */
+    const int *parts;
     enum program_casts free_casts;
     const int64_t *symbol;               /* by dim of the spec */
     const struct program_tensor *tensor; /* by tensor of the kernel */

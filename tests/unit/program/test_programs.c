@@ -216,18 +216,13 @@ static void check_parts(struct trial *t)
     }
 }
 
-/* Loops in two halves, put together by combine, come to the same but for rounding. Gives how many loops have one. */
-static int check_combine(struct trial *t)
+/* The program as it then runs comes to the same but for rounding. */
+static void check_run(struct trial *t, struct program_run run, const char *how)
 {
     const struct program *p = t->kernel->program;
     struct trial own = *t;
     struct program_error error;
     int64_t items;
-    int loops = 0;
-    for (int i = 0; i < p->op_count; i++)
-        loops += p->op[i].kind == PROGRAM_LOOP && p->op[i].combine;
-    if (!loops)
-        return 0;
     for (int i = 0; i < t->kernel->tensor_count; i++) {
         if (!t->kernel->tensor[i].out)
             continue;
@@ -236,17 +231,35 @@ static int check_combine(struct trial *t)
     }
     reset_outputs(&own, own.tensor);
     struct program_data data = data_of(&own);
-    struct program_run run = {.count = -1, .halves = true};
+    run.count = -1;
     assert_int_equal(program_evaluate(p, t->kernel, &data, &run, &items, &error), 0);
     for (int i = 0; i < t->kernel->tensor_count; i++) {
         if (!t->kernel->tensor[i].out)
             continue;
         for (int64_t e = 0; e < t->count[i]; e++)
             if (t->done[i][e] && !within(own.tensor[i][e], t->tensor[i][e], t->bound[i][e] + own.bound[i][e]))
-                describe(t, "in halves", i, e, own.tensor[i][e]);
+                describe(t, how, i, e, own.tensor[i][e]);
         free(own.tensor[i]);
         free(own.bound[i]);
     }
+}
+
+/* Loops in two halves, or in parts of every so many-th turn, put together by combine. Gives how many loops have one. */
+static int check_combine(struct trial *t)
+{
+    const struct program *p = t->kernel->program;
+    int loops = 0, *parts = calloc((size_t)p->op_count + 1, sizeof *parts);
+    assert_non_null(parts);
+    for (int i = 0; i < p->op_count; i++)
+        loops += p->op[i].kind == PROGRAM_LOOP && p->op[i].combine;
+    if (loops)
+        check_run(t, (struct program_run){.halves = true}, "in halves");
+    for (int count = 2; loops && count <= 5; count++) {
+        for (int i = 0; i < p->op_count; i++)
+            parts[i] = count;
+        check_run(t, (struct program_run){.parts = parts}, "in parts");
+    }
+    free(parts);
     return loops;
 }
 
