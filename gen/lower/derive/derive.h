@@ -305,7 +305,7 @@ int derive_built(struct derive *d, int op, int node, int shift, int *status);
 /* Waits for the flight at `index` and all before it, and releases the stages that this frees. */
 int derive_wait(struct derive *d, int index);
 int derive_release(struct derive *d);
-int derive_release_late(struct derive *d); /* what was left for later */
+int derive_release_late(struct derive *d);    /* what was left for later */
 int derive_give_back(struct derive *d);       /* stages that were read into registers */
 int derive_land(struct derive *d, int place); /* waits until nothing in flight writes or reads the registers */
 
