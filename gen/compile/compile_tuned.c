@@ -3,8 +3,8 @@
 
 #include "compile/compile_host.h"
 
-/* The number of a row's set-up (of spec.setup, -1: the kernel's own) in the pair of these units, which counts those that
- * it has for the architecture; -1: it is not among them. */
+/* The number of a row's set-up (of spec.setup, -1: the kernel's own) in the pair of these units, which counts those
+ * that it has for the architecture; -1: it is not among them. */
 static int setup_of(const struct compile *c, const int *unit, int count, const char *arch, int setup)
 {
     int number = 0;

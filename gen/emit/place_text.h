@@ -25,8 +25,8 @@
 
 #include "emit/emit.h"
 
-/* What stands for a dim (by symbol of the Plan) in a kernel's text: "args.K", or the number that it is fixed to. NULL out
- * of memory. */
+/* What stands for a dim (by symbol of the Plan) in a kernel's text: "args.K", or the number that it is fixed to. NULL
+ * out of memory. */
 const char *symbol_text(const struct plan *p, int symbol, struct arena *arena);
 
 /* Their emit_helper.context is the struct plan. */

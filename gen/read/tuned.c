@@ -8,8 +8,8 @@
  * A row has a size for each dim of the kernel, and in `use` the fields that differ from the spec; mode is "sustained"
  * where it is left out. us and ratio (the best peer's time by this one's) are for people. `tilewright tune` writes it.
  *
- * exact = true: a kernel is made for just the row's sizes beside the set-up's own. They are numbers in its text, so that
- * its compiler folds them; other sizes go on as if the row did not say so. What counts in kernels of some microseconds.
+ * exact = true: a kernel is made for just the row's sizes beside the set-up's own. They are numbers in its text, so
+ * that its compiler folds them; other sizes go on as if the row did not say so. It counts in kernels of microseconds.
  */
 #include "read/read.h"
 #include "spec/tuned.h"

@@ -255,31 +255,13 @@ int derive_take_for(struct derive *d, int loop, bool later);
 /* Behind a loop: what keeps the registers of its resident operands. 0, 1, 3. */
 int derive_keep(struct derive *d, int loop);
 
-/* derive_down.c: turns go from the last to the first: as the kernel says; by default where the loop looks ahead and its
- * masks leave turns out and cut others (`masked`), if the order does not matter. *status: 3. */
-bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
-
-/* ---- derive_produce.c: the producer's steps for the next stage of the ring. 0, 1, 3. */
-int derive_produce(struct derive *d, int number, int shift);
-
-/* ---- derive_limits.c */
-
-/* Of a store whose tile ends where data say: what stands before it (it is left out where the tile has no rows), with
- * the rows' end in `store`; and, `store` NULL, behind it. Of others nothing. 0, 1, 3. */
-int derive_limit(struct derive *d, int op, struct plan_step *store);
-
-/* Of a load whose rows a dot sums up to a limit, and of runs of rows by number: their end in the step that fills, and
- * of the latter their numbers, wherever that is. 0, 1, 3. */
-int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill);
-
 /* ---- derive_idle.c */
 
 /* The loop's masks let the more turns in the farther an item begins along the axis; those of a window, which moves
  * along, do not. */
 bool derive_masks_grow(struct derive *d, int loop, int axis, int *status);
 
-/* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing else is said.
- */
+/* ---- derive_pass.c: the parts of the walk that arithmetic is made of. Each returns 0, 1 or 3 if nothing is said. */
 
 int derive_emit(struct derive *d, struct plan_role *role, struct plan_step step);
 int derive_refuse(struct derive *d, int op, const char *text); /* at the operation's place; 1 */

@@ -1,5 +1,6 @@
 /* Loops whose turns go from the last to the first. */
 #include "lower/derive/derive.h"
+#include "lower/derive/derive_turns.h"
 
 #include <string.h>
 

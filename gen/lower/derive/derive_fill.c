@@ -1,5 +1,6 @@
 /* Rings that the consumers fill themselves: where the fills, their groups, waits and barriers stand. See derive.h. */
 #include "lower/derive/derive.h"
+#include "lower/derive/derive_turns.h"
 
 #include "lower/family.h"
 

@@ -1,5 +1,6 @@
 /* Limits of what is loaded and stored: rows of a tile up to a number that data decide. */
 #include "lower/derive/derive.h"
+#include "lower/derive/derive_turns.h"
 #include "lower/derive/linear.h"
 
 /* plan_some(node of plan.fused): the number of the item's rows, none where it is below 1, for which a condition holds

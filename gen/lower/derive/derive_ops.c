@@ -4,6 +4,7 @@
 #include "lower/derive/derive_early.h"
 #include "lower/derive/derive_reads.h"
 #include "lower/family.h"
+#include "lower/derive/derive_turns.h"
 
 static const char *const reduced[PROGRAM_REDUCTIONS] = {
     [PROGRAM_SUM] = "row_sum", [PROGRAM_MAX] = "row_max", [PROGRAM_MIN] = "row_min"};

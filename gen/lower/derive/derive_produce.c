@@ -1,5 +1,6 @@
 /* How the producer fills a stage: by bulk copies, or, where rows come by number, by its threads. */
 #include "lower/derive/derive.h"
+#include "lower/derive/derive_turns.h"
 
 static int in_rings(const struct plan *p, int tensor)
 {

@@ -1,6 +1,7 @@
 /* Rings: how a stage is filled and taken at the same place of both roles, and what is held from then on. See derive.h.
  */
 #include "lower/derive/derive.h"
+#include "lower/derive/derive_turns.h"
 
 #include "lower/family.h"
 

@@ -61,4 +61,21 @@ int derive_turns_skipped(struct derive *d, int loop, int *turns);
 /* Of the turns that the loop makes at most one needs its masks. Once derive_turns_inside was called. */
 bool derive_one_masked(struct derive *d, int loop, int *status);
 
+/* derive_down.c: turns go from the last to the first: as the kernel says; by default where the loop looks ahead and its
+ * masks leave turns out and cut others (`masked`), if the order does not matter. *status: 3. */
+bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
+
+/* ---- derive_produce.c: the producer's steps for the next stage of the ring. 0, 1, 3. */
+int derive_produce(struct derive *d, int number, int shift);
+
+/* ---- derive_limits.c */
+
+/* Of a store whose tile ends where data say: what stands before it (it is left out where the tile has no rows), with
+ * the rows' end in `store`; and, `store` NULL, behind it. Of others nothing. 0, 1, 3. */
+int derive_limit(struct derive *d, int op, struct plan_step *store);
+
+/* Of a load whose rows a dot sums up to a limit, and of runs of rows by number: their end in the step that fills, and
+ * of the latter their numbers, wherever that is. 0, 1, 3. */
+int derive_fill_end(struct derive *d, int op, int shift, struct plan_step *fill);
+
 #endif

@@ -696,8 +696,8 @@ static int decide(struct pipeline *x)
     status |= pipeline_cluster(x) | pipeline_least_stages(x) | pipeline_check_stream(x);
     status |= status == 3 ? 0 : pipeline_carried(x);
     status = status ? status : pipeline_resident(x, OTHER_REGISTERS, consumer_registers(x->d.consumers));
-    /* Rows that bulk copies cannot bring are read in the other variant. A producer with few registers sends nothing, nor
-     * does a block without a cluster: st.async is an illegal instruction there (an H200, driver 580). */
+    /* Rows that bulk copies cannot bring are read in the other variant. A producer with few registers sends nothing,
+     * nor does a block without a cluster: st.async is an illegal instruction there (an H200, driver 580). */
     const bool rows = x->l->variant == 0 && variants(x->l->spec, x->l->kernel, x->l->arch) > 1;
     const bool much = pipeline_registers_taken(x) + OTHER_REGISTERS > CONSUMER_REGISTERS - SPARE_REGISTERS;
     status = status ? status : derive_find_along(&x->d, rows, !much && !copies(x) && x->blocks > 1);

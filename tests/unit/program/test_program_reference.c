@@ -152,8 +152,8 @@ static void test_ways(void **state)
     end(&whole);
 }
 
-/* The first and the last item, of which a sample finds out what one costs, go the way of all: weights are rounded beside
- * a maximum that depends on the order of turns. */
+/* The first and the last item, of which a sample finds out what one costs, go the way of all: weights are rounded
+ * beside a maximum that depends on the order of turns. */
 static void test_sampled_turns(void **state)
 {
     static const int64_t symbol[5] = {2, 2, 200, 300, 0};
