@@ -81,16 +81,28 @@ static void test_random(void **state)
         for (int i = 0; i < m.count; i++) {
             for (int d = 0; d < DIMS; d++)
                 m.size[i][d] = round % 3 ? INT64_C(1) << drawn(few) : 1 + drawn(few * few);
-            m.row[i] = (struct host_tuned){"sm_90a", "gpu", m.size[i], (int)drawn(setups), "", drawn(3) == 0, 1.0, 1.0};
+            m.row[i] = (struct host_tuned){.arch = "sm_90a",
+                                           .gpu = "gpu",
+                                           .size = m.size[i],
+                                           .setup = (int)drawn(setups),
+                                           .exact = round % 2 && drawn(3) == 0 ? setups + i : 0,
+                                           .use = "",
+                                           .burst = drawn(3) == 0};
         }
         decide(&m);
         const struct host_choice *c = &m.facts.choice[0];
         assert_int_equal(m.facts.choice_count, 1);
-        for (int i = 0; i < m.count; i++)
-            assert_int_equal(chosen(&m, c, m.size[i]), m.row[counts(&m, i)].setup);
+        for (int i = 0; i < m.count; i++) {
+            const struct host_tuned *row = &m.row[counts(&m, i)];
+            assert_int_equal(chosen(&m, c, m.size[i]), row->exact ? row->exact : row->setup);
+        }
         for (int i = 0; i < 100; i++) {
-            const int64_t size[DIMS] = {drawn(1 << 14), (int64_t)1 << drawn(41), drawn(64)};
-            assert_in_range(chosen(&m, c, size), 0, setups - 1);
+            int64_t size[DIMS] = {drawn(1 << 14), (int64_t)1 << drawn(41), drawn(64)};
+            if (i % 2) /* beside a measured size */
+                memcpy(size, m.size[i % m.count], sizeof size);
+            size[i % DIMS] += i % 2 ? (int64_t)drawn(3) - 1 : 0;
+            const int exact = chosen(&m, c, size) - setups; /* none, or the row of just these sizes */
+            assert_true(exact < 0 || memcmp(m.size[exact], size, sizeof size) == 0);
             assert_int_equal(host_setup_of(&m.model, "sm_90a", "gpu", size), chosen(&m, c, size));
         }
         end(&m);
@@ -106,7 +118,7 @@ static void test_halves(void **state)
     m.count = 4;
     for (int i = 0; i < 4; i++) {
         memcpy(m.size[i], size[i], sizeof size[i]);
-        m.row[i] = (struct host_tuned){"sm_90a", "gpu", m.size[i], i % 2, "", false, 1.0, 1.0};
+        m.row[i] = (struct host_tuned){"sm_90a", "gpu", m.size[i], i % 2, 0, "", false, 1.0, 1.0};
     }
     decide(&m);
     assert_int_equal(m.facts.split_count, 1);
@@ -123,7 +135,7 @@ static void test_gpus(void **state)
     m.count = 3;
     for (int i = 0; i < 3; i++) {
         m.size[i][0] = m.size[i][1] = m.size[i][2] = 64;
-        m.row[i] = (struct host_tuned){i ? "sm_90a" : "sm_80", i == 1 ? "one" : "two", m.size[i], i, "", false, 1, 1};
+        m.row[i] = (struct host_tuned){i ? "sm_90a" : "sm_80", i == 1 ? "one" : "two", m.size[i], i, 0, "", false, 1, 1};
     }
     decide(&m);
     assert_int_equal(m.facts.choice_count, 2);

@@ -181,12 +181,12 @@ static void test_tuned(void **state)
     enum { OWN = 2, SETUPS = 2, IMAGES = OWN + SETUPS + 1 };
     static const int64_t size[][3] = {{16, 4096, 4096}, {4096, 4096, 4096}, {1024, 1024, 1024}, {16, 512, 512}};
     static const struct host_tuned tuned[] = {
-        {"sm_90a", "Mock One", size[0], 1, "tile = { m = 64 }", false, 10.25, 1.5},
-        {"sm_90a", "Mock One", size[1], 0, "", false, 200.0, 0.0},
-        {"sm_90a", "Mock One", size[2], 2, "cluster = { m = 1 }", true, 0.0, 0.0},
-        {"sm_90a", "Mock One", size[3], 2, "cluster = { m = 1 }", false, 5.0, 0.98},
-        {"sm_90a", "Mock One", size[0], 2, "cluster = { m = 1 }", true, 9.0, 1.0},
-        {"sm_90a", "Mock Two", size[2], 1, "tile = { m = 64 }", false, 7.0, 1.0},
+        {"sm_90a", "Mock One", size[0], 1, 0, "tile = { m = 64 }", false, 10.25, 1.5},
+        {"sm_90a", "Mock One", size[1], 0, 0, "", false, 200.0, 0.0},
+        {"sm_90a", "Mock One", size[2], 2, 0, "cluster = { m = 1 }", true, 0.0, 0.0},
+        {"sm_90a", "Mock One", size[3], 2, 0, "cluster = { m = 1 }", false, 5.0, 0.98},
+        {"sm_90a", "Mock One", size[0], 2, 0, "cluster = { m = 1 }", true, 9.0, 1.0},
+        {"sm_90a", "Mock Two", size[2], 1, 0, "tile = { m = 64 }", false, 7.0, 1.0},
     };
     static struct plan plan[IMAGES];
     struct host_image image[IMAGES];
