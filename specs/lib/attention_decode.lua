@@ -1,10 +1,9 @@
 -- Attention of the newest tokens of each request over its cache: O = softmax(scale Q K^T) V for q rows a request.
 --
 -- lengths[b] says on the device how many tokens request b has, its newest, which are the rows of Q, among them: row
--- i.q of Q sees those before it and itself, or where mask_mod(_, t, i) says otherwise what that lets in. Heads of Q (h)
--- share those of K and V (g) as H // G says; those of one g are rows of one tile, tile.h of them, token by token, so
--- that each key is read once for all. LSE receives the logarithm of each row's sum. Rows that see nothing are 0, and
--- -inf in LSE.
+-- i.q of Q sees those before it and itself. Heads of Q (h) share those of K and V (g) as H // G says; those of one g
+-- are rows of one tile, tile.h of them, which divides H // G, token by token, so that each key is read once for all.
+-- LSE receives the logarithm of each row's sum. Rows that see nothing are 0, and -inf in LSE.
 --
 -- K and V without axis b are a pool of pages for all requests, tile.l tokens each: pages[b][i] is the number of the
 -- page that has request b's tokens from i times so many on. What pages hold behind a request's tokens may be anything.
@@ -36,7 +35,7 @@ local function program(t, at, tile)
       local place = { b = at.b, g = at.h // heads, kv = keys, d = all }
       local k, v = bring(t.K, places(t.K, place)):as "k", bring(t.V, places(t.V, place)):as "v"
       local s = dot(q, k:t()):as "s" * (scale * log2e)
-      s = where(fused("mask_mod", le(kv + column(), index().q + length - extent "q")), s, -inf)
+      s = where(le(kv + column(), index().q + length - extent "q"), s, -inf)
       local m = max(most, row_max(s))
       local p, r = exp2_diff(s, m), exp2_diff(most, m)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
@@ -62,7 +61,6 @@ return {
     { "pages", axes = "b l", optional = true, shared = true },
   },
   scalars = { "scale" },
-  functions = { "mask_mod" },
   program = program,
   -- 64 rows, of as many tokens as the heads leave: the instruction's least. Keys in tiles of 128.
   sizes = function(arch, said, extent)

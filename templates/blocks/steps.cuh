@@ -1291,8 +1291,11 @@ ${call}(${ring}_next);
 ${ring}_stage = ${ring}_next.stage;
 ${ring}_advance(${ring}_next);
 //@         for _, mma in ipairs(model.mma) do
-//@             local name = mma.name
-//@             if is_early(name) and stage_of(mma.operand[2].tensor, #role.step) == ring .. "_stage" then
+//@             local name, issued = mma.name, 0
+//@             for k, other in ipairs(role.step) do
+//@                 if other.op == "mma" and other.call == name then issued = k end
+//@             end
+//@             if is_early(name) and stage_of(mma.operand[2].tensor, issued) == ring .. "_stage" then
 ${name}_a = ${name}_next_a, ${name}_b = ${name}_next_b;
 mma_${name}_advance(${name}_next_a, ${name}_next_b, ${ring}_next.stage == 0);
 //@             end

@@ -51,13 +51,13 @@ kernels
 ok $? "along_asked: what a launch leaves out comes in no stage"
 
 # A text by hand, in its folder: what NVRTC makes of it is kept by its content and its name.
-"$program" gen "$spec" --kernel along_two_stages --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
-text=$work/gen/along_two_stages.sm_90a.cu
+"$program" gen "$spec" --kernel along_sent --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+text=$work/gen/along_sent.sm_90a.cu
 # broken NAME HAZARD AWK [MODE]: the text, edited so, is reported under that hazard.
 broken() {
     awk "$3"' { print }' "$text" >"$work/broken.cu"
     ! cmp -s "$text" "$work/broken.cu" &&
-        ! (cd "$work" && "$program" run "$spec" --kernel along_two_stages --device emu --source broken.cu \
+        ! (cd "$work" && "$program" run "$spec" --kernel along_sent --device emu --source broken.cu \
             --complete "${4:-random}" --hazards strict --set M=264,N=264,K=336 --inputs integer --rows dense) \
             >"$work/out" 2>&1 && grep -q "$2" "$work/out"
     ok $? "$1: $2" "$work/out"

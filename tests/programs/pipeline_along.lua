@@ -44,7 +44,8 @@ along("along_three", { tile = { m = 192, n = 64, k = 64 }, one = one, part = bot
 along("along_turns", { pipeline = { turns = true }, one = one, part = both })
 along("along_items", { tile = { m = 64, n = 64, k = 64 }, pipeline = { mode = "items" }, cluster = { m = 1 }, one = one,
   part = both })
-along("along_two_stages", { pipeline = { stages = 2 }, cluster = { m = 2 }, one = one, part = both })
+along("along_two_stages", { pipeline = { stages = 2 }, cluster = { m = 1 }, one = one, part = both })
+along("along_sent", { pipeline = { stages = 2 }, cluster = { m = 2 }, one = one, part = both })
 along("along_counter", { schedule = { dynamic = true }, cluster = { m = 1 }, one = one, part = both })
 -- A choice that needs a row's number is made in its turn; one by what a launch says leaves nothing unread.
 along("along_choice", { one = one, cluster = { m = 2 }, limit = scalar("fp32", 0.25), part = function(t, dot, row, at, block)

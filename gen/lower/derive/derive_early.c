@@ -98,6 +98,25 @@ static bool is_early(struct derive *d, const unsigned char *needs, int node, int
            (!(scope & WORK_COLUMN) || (scope == WORK_COLUMN && columns > 1));
 }
 
+/* Whether a value of columns is what lanes choose by themselves: an arm of a select, or behind the first of a
+ * condition's parts. A column that another lane holds is asked of all lanes at once, which are not there then. What is
+ * computed of one is a statement of its own in the text, in front of the choice. seen: bits, of nodes that were looked
+ * at: 1 not chosen, 2 chosen. */
+static bool is_chosen(struct derive *d, const unsigned char *needs, int node, bool chosen, unsigned char *seen)
+{
+    const struct expr_node *n = &d->work.graph.node[node];
+    if (seen[node] & (chosen ? 2 : 1))
+        return false;
+    seen[node] |= chosen ? 2 : 1;
+    if (is_early(d, needs, node, 2)) /* by rows it is in each thread; by columns all of it is made by its lane */
+        return chosen && (work_scope(&d->work, node) & WORK_COLUMN);
+    const bool choice = n->op == EXPR_SELECT || n->op == EXPR_AND || n->op == EXPR_OR;
+    bool found = false;
+    for (int i = 0; i < 3 && !found; i++)
+        found = n->arg[i] >= 0 && is_chosen(d, needs, n->arg[i], choice && i > 0, seen);
+    return found;
+}
+
 /* One more than MOST says that they are too many. columns: as in early_value. */
 static void note(struct derive *d, struct early_value *list, int *count, int node, int columns)
 {
@@ -253,13 +272,17 @@ static int find(struct derive *d, struct derive_early *e)
 {
     const unsigned char *needs = find_needs(d, e->loop);
     bool *seen = plan_alloc(d->work.l->plan, sizeof *seen * (size_t)(d->work.graph.count + 1));
-    if (!needs || !seen)
+    unsigned char *looked = plan_alloc(d->work.l->plan, (size_t)d->work.graph.count + 1);
+    bool chosen = false;
+    if (!needs || !seen || !looked)
         return 3;
+    for (int u = 0; u < d->use_count && !chosen; u++)
+        chosen = loop_of(d, d->use[u].op) == e->loop && is_chosen(d, needs, d->use[u].root, false, looked);
     for (int u = 0; u < d->use_count; u++) {
         int op = d->use[u].op, root = d->use[u].root;
         memset(seen, 0, sizeof *seen * (size_t)(d->work.graph.count + 1));
         if (loop_of(d, op) == e->loop)
-            find_taken(d, e, needs, root, columns_taken(d, op, root), seen);
+            find_taken(d, e, needs, root, chosen ? 0 : columns_taken(d, op, root), seen);
     }
     for (int i = 0; i < e->takes; i++) {
         e->taken[i].fixed = !(needs[e->taken[i].node] & A_TURN);

@@ -135,7 +135,8 @@ static void test_gpus(void **state)
     m.count = 3;
     for (int i = 0; i < 3; i++) {
         m.size[i][0] = m.size[i][1] = m.size[i][2] = 64;
-        m.row[i] = (struct host_tuned){i ? "sm_90a" : "sm_80", i == 1 ? "one" : "two", m.size[i], i, 0, "", false, 1, 1};
+        m.row[i] =
+            (struct host_tuned){i ? "sm_90a" : "sm_80", i == 1 ? "one" : "two", m.size[i], i, 0, "", false, 1, 1};
     }
     decide(&m);
     assert_int_equal(m.facts.choice_count, 2);
