@@ -244,10 +244,17 @@ static int make_setup(const struct call *c, const char *path, const char *use, c
     return index;
 }
 
-/* The set-up of that text with the row's sizes as numbers, which are its name. */
+/* The set-up of that text with the row's sizes as numbers, which are its name: rows of other GPUs and of the other mode
+ * share it. */
 static int make_exact(const struct call *c, const char *path, const char *use, const int64_t *value)
 {
     struct reader *r = c->r;
+    for (int i = c->kernel + 1; i < r->spec->kernel_count; i++) {
+        const struct spec_setup *s = &r->spec->kernel[i].setup;
+        if (s->name && s->fixed && s->of == c->kernel && strcmp(r->spec->kernel[i].arch[0].name, c->arch) == 0 &&
+            strcmp(s->use, use) == 0 && memcmp(s->fixed, value, sizeof *value * (size_t)r->spec->dim_count) == 0)
+            return i;
+    }
     char sized[MOST_NAME] = "";
     struct text text = {sized, 0, sizeof sized, false};
     for (int d = 0; d < r->spec->dim_count; d++)

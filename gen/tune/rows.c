@@ -37,6 +37,9 @@ int tune_rows_put(const struct spec *spec, struct tune_rows *rows, struct tune_r
     while (at < rows->count && compare(spec, &rows->row[at], &row) < 0)
         at++;
     if (at < rows->count && compare(spec, &rows->row[at], &row) == 0) {
+        const struct spec_tuned *old = &rows->row[at].tuned;
+        if (strcmp(old->use, row.tuned.use) == 0) /* it was exact by hand, and is the same set-up still */
+            row.tuned.exact = old->exact;
         rows->row[at] = row;
         return 0;
     }

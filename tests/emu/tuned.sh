@@ -125,6 +125,18 @@ tilewright run "$work/exact/gemm.lua" --kernel gemm --device emu --arch sm_90a -
 [ $status -eq 0 ] && holds 4 "^verified gemm" && holds 0 "$exact"
 ok $? "and at no other"
 
+# The same row for another GPU and for bursts is the same kernel.
+{
+    cat "$work/exact/gemm.tuned.lua"
+    sed -n '/^tuned "gemm".*H200/,/^}/p' "$work/exact/gemm.tuned.lua" | sed 's/H200/H100/'
+    sed -n '/^tuned "gemm".*H200/,/^}/p' "$work/exact/gemm.tuned.lua" | sed 's/exact = true,/exact = true, mode = "burst",/' |
+        sed -n '1p;/exact/p;/^}/p'
+} >"$work/twice" && mv "$work/twice" "$work/exact/gemm.tuned.lua"
+tilewright gen "$work/exact/gemm.lua" --kernel gemm -o "$work/exact/twice"
+[ $status -eq 0 ] && [ "$(ls "$work/exact/twice" | grep -c 'M64_N64_K192.*\.cu$')" -eq 1 ] &&
+    [ "$(ls "$work/exact/pair" | wc -l)" -eq "$(ls "$work/exact/twice" | wc -l)" ]
+ok $? "rows of two GPUs and modes share an exact kernel"
+
 # A set-up that releases a stage before it is read.
 broken=gemm__cluster_m1_tile_m64_n64.sm_90a.cu
 sed 's/mma_wait_1();//; s/mma_wait_0();//' "$work/tuned/$broken" >"$work/$broken"

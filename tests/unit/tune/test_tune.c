@@ -228,6 +228,30 @@ static void test_round_trip(void **state)
     arena_free(&arena);
 }
 
+/* A row that is exact stays so where it is measured again with the same set-up, and with another is not. */
+static void test_exact(void **state)
+{
+    struct compile c;
+    struct arena arena = {0};
+    struct tune_rows rows = {0};
+    int64_t value[3] = {64, 64, 64};
+    struct tune_row row = {.tuned = {.gpu = "One", .arch = "sm_90a", .value = value, .use = "tile = { m = 64 }"}};
+    (void)state;
+    begin(NULL);
+    assert_int_equal(compile_open(&c, "tune", spec), 0);
+    assert_int_equal(tune_rows_put(&c.spec, &rows, row, &arena), 0);
+    row.tuned.exact = -1;
+    assert_int_equal(tune_rows_put(&c.spec, &rows, row, &arena), 0);
+    assert_int_equal(rows.count, 1);
+    assert_non_null(strstr(tune_rows_text(&c.spec, &rows, &arena), "exact = true"));
+    row.tuned.use = "tile = { n = 64 }";
+    assert_int_equal(tune_rows_put(&c.spec, &rows, row, &arena), 0);
+    assert_int_equal(rows.count, 1);
+    assert_null(strstr(tune_rows_text(&c.spec, &rows, &arena), "exact"));
+    compile_close(&c);
+    arena_free(&arena);
+}
+
 /* A field more, another value of one that is there, a group that is there. */
 static void test_with(void **state)
 {
@@ -269,6 +293,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_search), cmocka_unit_test(test_resume),     cmocka_unit_test(test_stale),
         cmocka_unit_test(test_again),  cmocka_unit_test(test_round_trip), cmocka_unit_test(test_with),
+        cmocka_unit_test(test_exact),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
