@@ -33,8 +33,7 @@ __device__ __forceinline__ bool parts_count(const arguments &args, int tile)
 }
 
 //@ include "blocks/parts_meeting.cuh" threads = threads, barrier = barrier
-//@ local words = { parts_put = "_put", parts_take = "_take", parts_first = "_get", parts_next = "_get",
-//@     parts_zero = "_zero" }
+//@ local words = { parts_put = "_put", parts_take = "_take", parts_first = "_get", parts_next = "_get" }
 //@ for _, role in ipairs(model.role) do
 //@     for _, step in ipairs(role.step) do
 //@         local place = step.op == "global" and has(words, step.call) and step.place or ""
@@ -108,32 +107,10 @@ __device__ __forceinline__ void ${place}_take(const arguments &args, int tile, $
 }
 //@             else
 
-//@                 local zero = step.call == "parts_zero"
-//@                 if zero then
-// Every thread of the last block: zeros in the place of all parts.
-__device__ __forceinline__ void ${place}_zero(const arguments &args, int tile${rows})
-{
-    unsigned char *at = parts_record(args, tile) + 128 + ${from} + ${own} * ${bytes};
-    #pragma unroll 1
-    for (int part = 0; part < ${parts.blocks}; ++part, at += ${parts.bytes})
-        #pragma unroll
-        for (int block = 0; block < ${heights}; ++block)
-//@                     if gated then
-            if (rows[block])
-//@                         deeper()
-//@                     end
-            #pragma unroll
-            for (int i = 0; i < ${vectors}; ++i)
-                *(${vector} *)(at + (block * ${vectors} + i) * ${stride}) = make_${vector}(${zeros});
-//@                     if gated then
-//@                         shallower()
-//@                     end
-}
-//@                 else
-// Every thread of the last block: what a part's threads of its number wrote.
+// Every thread of the last block: what a part's threads of its number wrote; zeros stay behind.
 __device__ __forceinline__ void ${place}_get(const arguments &args, int tile, int part${rows}, ${type} (&sum)[${heights}][${each}])
 {
-    const unsigned char *const at = parts_record(args, tile) + 128 + (u64)part * ${parts.bytes} + ${from} + ${own} * ${bytes};
+    unsigned char *const at = parts_record(args, tile) + 128 + (u64)part * ${parts.bytes} + ${from} + ${own} * ${bytes};
     #pragma unroll
     for (int block = 0; block < ${heights}; ++block) {
 //@                     if gated then
@@ -146,7 +123,9 @@ __device__ __forceinline__ void ${place}_get(const arguments &args, int tile, in
 //@                     end
         #pragma unroll
         for (int i = 0; i < ${vectors}; ++i) {
-            const ${vector} v = *(const ${vector} *)(at + (block * ${vectors} + i) * ${stride});
+            ${vector} *const vector = (${vector} *)(at + (block * ${vectors} + i) * ${stride});
+            const ${vector} v = *vector;
+            *vector = make_${vector}(${zeros});
 //@                     for k, word in ipairs { "x", "y", "z", "w" } do
 //@                         if k <= wide then
 //@                             local number = k - 1
@@ -156,7 +135,6 @@ __device__ __forceinline__ void ${place}_get(const arguments &args, int tile, in
         }
     }
 }
-//@                 end
 //@             end
 //@         end
 //@     end

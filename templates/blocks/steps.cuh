@@ -264,8 +264,7 @@ for (int block = 0; block < ${blocks}; ++block)
     }
 //@ end
 //@ -- A part of what a loop carries goes, and comes, as far as a thread has rows that there are.
-//@ local part_words = { parts_put = "_put", parts_take = "_take", parts_first = "_get", parts_next = "_get",
-//@     parts_zero = "_zero" }
+//@ local part_words = { parts_put = "_put", parts_take = "_take", parts_first = "_get", parts_next = "_get" }
 //@ local function rows_kept(step, number)
 //@     local text = fragment_uniform("k" .. number .. "_", step.inside)
 //@     local uniform, rows, inside = text.at, text.rows, text[1]
@@ -588,7 +587,7 @@ for (int half = 0; half < 2; ++half) {
 //@ -- Tiles, from registers: what the text of the step that stores one takes.
 //@ local function output_of(number)
 //@     local step, where = role.step[number], fragment_step(role.name, number, "place")
-//@     local only = has(fragment_step(role.name, number, "value"), "place")
+//@     local only = warps and has(fragment_step(role.name, number, "value"), "place")
 //@     local text = fragment_step(role.name, number, only and "part" or "value")
 //@     local parts = only and has(model, "store_parts") and model.store_parts or 1
 //@     local place, guard = address(step, where)
@@ -719,7 +718,8 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
 //@     if o.parts > 1 then
         const int row = first_row + slab / ${o.parts} * 8, first_pair = slab % ${o.parts} * ${o.pairs};
 //@     else
-        const int row = first_row + slab * 8;
+//@         local below = warps and "slab * 8" or "block * " .. height .. " + half * 8"
+        const int row = first_row + ${below};
 //@     end
         ${o.p_rows}
         ${o.rows}
@@ -1079,7 +1079,13 @@ bool parts_rows = false;
 }
 //@             more = more .. " && parts_rows"
 //@         end
-#pragma unroll 1
+//@         -- The next part is on its way while this one is added, where registers hold both beside the sums.
+//@         local ahead = 1
+//@         for j = i, ended(i) do
+//@             local held = role.step[j].call == "parts_next" and model.place[role.step[j].place].registers or 0
+//@             ahead = math.max(ahead, held > 1 and held <= 64 and 2 or 1)
+//@         end
+#pragma unroll ${ahead}
 for (int part = 1; ${more}; ++part) {
 //@         deeper()
 //@     elseif op == "loop" then
@@ -1382,15 +1388,14 @@ ${step.place}_clear(args, parts);
 //@             call == "parts_first" and ", 0" or call == "parts_next" and ", part" or ""
 {
     ${statements}
-//@         local value = call == "parts_zero" and "" or ", " .. step.place
 //@         if has(step, "inside") then
     bool rows[${blocks}];
 //@             deeper()
 //@             rows_kept(step, i)
 //@             shallower()
-    ${step.place}${word}(args, (int)(${tile})${part}, rows${value});
+    ${step.place}${word}(args, (int)(${tile})${part}, rows, ${step.place});
 //@         else
-    ${step.place}${word}(args, (int)(${tile})${part}${value});
+    ${step.place}${word}(args, (int)(${tile})${part}, ${step.place});
 //@         end
 }
 //@     elseif op == "global" and call == "parts_count" then
@@ -1417,7 +1422,7 @@ parts_are_here = parts_last(parts_are_here);
 //@     elseif op == "global" then
 //@         if step.cols == 1 then
 //@             global_rows(step, i)
-//@         elseif not warps then
+//@         elseif not warps and not (has(model, "direct") and has(model.direct, step.tensor)) then
 //@             global(step, i)
 //@         elseif i > stored_to then
 //@             local outputs = outputs_from(i)

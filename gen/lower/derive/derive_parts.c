@@ -226,7 +226,6 @@ static int combine(struct derive *d, int loop)
         status = derive_own(d, beside[i], d->work.op[first + i].leaf);
     status = status ? status : derive_carry(d, last, d->work.op[last].combine, leaf, l->carried);
     status = status ? status : end(d);
-    status = status ? status : each_value(d, loop, "parts_zero", own, false, "launches find zeros");
     for (int i = 0; i < d->owner_count && !status; i++) /* what a turn was made of is gone with it */
         if (i >= owners || d->owner[i] != owner[i])
             d->owner[i] = -1;

@@ -282,7 +282,9 @@ static int output(struct pipeline *x, int op)
     never = never || o->kind == PROGRAM_STORE_ADD || row_spans > 1 ||
             (beyond >= 0 && (turned || !wide || !work_ends_rows(&x->d.work, beyond)));
     if (x->l->variant == 1 || never) {
-        /* Of few rows a store is short: its room is better a tile's. */
+        /* Of few rows a store is short: from registers, for its room is better a tile's. */
+        if (row_spans > 1 && !turned)
+            return family_add_value(x->plan, plan_text(x->plan, "direct.%s", t->name), 1) ? 3 : 0;
         int columns = row_spans > 1 ? 8 : tile->columns % 32 == 0 ? 32 : tile->columns % 16 == 0 ? 16 : 8;
         x->columns = x->columns && x->columns < columns ? x->columns : columns;
         return 0;
