@@ -47,6 +47,7 @@ local function backward(suffix, d, own)
     Q = of_q(), K = of_k(), V = of_v(), dO = of_o(), LSE = by_row(lse), delta = by_row(), dQ = of_q(),
     mask_mod = own.mask_mod,
     pipeline = { stages = d == 64 and 3 or nil },
+    via = own.mask_mod and d == 128 and { o = "bulk" } or nil, -- there are registers for Q, and not for dO
     arch = { sm_90a = {}, sm_80 = {} },
     reference = reference "dq",
     run = own.run or run, bench = bench,

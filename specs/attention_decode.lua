@@ -96,7 +96,7 @@ kernel "attention_decode_fp16" {
 
 -- The cache in pages, of one pool for all requests: page pages[b][i] has their tokens from i times so many on. What a
 -- page lacks of a tile's keys comes from the next one that the table names.
-local function paged(size)
+local function paged(size, parts)
   return {
     family = "attention_decode",
     Q = tensor { B, R, N * G, D, dtype = "bf16" },
@@ -109,7 +109,7 @@ local function paged(size)
     tile = { q = 64 // N, h = N, kv = 128, l = size },
     ahead = { s = { turns = 1, before = "o" } },
     via = { q = "bulk" },
-    split = { kv = { parts = 4, over = "blocks" } },
+    split = parts and { kv = { parts = parts, over = "blocks" } } or nil,
     arch = { sm_90a = {} },
     reference = by_hand(N, function(t, b, kv)
       local token = t.pages[b][kv // size] * size + kv % size
@@ -124,3 +124,4 @@ local function paged(size)
   }
 end
 for _, size in ipairs { 16, 64, 128 } do kernel("attention_decode_paged_" .. size)(paged(size)) end
+kernel "attention_decode_paged_64_split_4" (paged(64, 4))

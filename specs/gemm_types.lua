@@ -33,6 +33,7 @@ kernel "gemm_fp8_blocks" {
   axes    = "m n k",
   grid    = { m = M, n = N },
   tile    = { m = 128, n = 128, k = 128 },
+  schedule = { order = "column" },
   A       = tensor { M, K, dtype = "fp8_e4m3" },
   B       = tensor { N, K, dtype = "fp8_e4m3" },
   a_scale = tensor { (K + 127) // 128, M, dtype = "fp32" }, -- rows innermost: they come with the tiles

@@ -1079,11 +1079,11 @@ bool parts_rows = false;
 }
 //@             more = more .. " && parts_rows"
 //@         end
-//@         -- The next part is on its way while this one is added, where registers hold both beside the sums.
-//@         local ahead = 1
+//@         -- Of many parts the next is on its way while one is added, where registers hold both beside the sums.
+//@         local ahead, many = 1, 8
 //@         for j = i, ended(i) do
 //@             local held = role.step[j].call == "parts_next" and model.place[role.step[j].place].registers or 0
-//@             ahead = math.max(ahead, held > 1 and held <= 64 and 2 or 1)
+//@             ahead = math.max(ahead, step.count + 1 >= many and held > 1 and held <= 64 and 2 or 1)
 //@         end
 #pragma unroll ${ahead}
 for (int part = 1; ${more}; ++part) {
