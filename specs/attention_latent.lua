@@ -27,7 +27,8 @@ kernel "attention_fwd_d576_512_causal_end" {
   mask_mod = function(_, _, i) return le(i.kv, i.q + (S - R)) end,
   reference = by_hand { d = D, e = E, one = true, visible = function(q, kv, at) return kv <= q + at.n.S - at.n.R end },
   run = {
-    { B = 1, H = 16, R = 70, S = 152 }, { B = 1, H = 4, R = 100, S = 20 }, { B = 1, H = 128, R = 2, S = 100 }, { B = 1, H = 1, R = 3, S = 40 },
+    { B = 1, H = 16, R = 70, S = 152 }, { B = 1, H = 4, R = 100, S = 20 },
+    { B = 1, H = 128, R = 2, S = 100 }, { B = 1, H = 1, R = 3, S = 40 },
     { B = 1, H = 1, R = 1, S = 1 }, { B = 1, H = 1, R = 3, S = 0 },
   },
 }

@@ -143,7 +143,8 @@ int main(int argc, char **argv)
     a.bhsd = strcmp(argv[4], "bhsd") == 0;
     a.causal = strcmp(argv[5], "causal") == 0, a.end = strcmp(argv[5], "end") == 0;
     size_t heads = a.latent ? 1 : a.h / a.shared;
-    a.q = contents(argv[1], "Q", a.b * a.r * a.h * a.d, a.in), a.k = contents(argv[1], "K", a.b * a.s * heads * a.d, a.in);
+    a.q = contents(argv[1], "Q", a.b * a.r * a.h * a.d, a.in);
+    a.k = contents(argv[1], "K", a.b * a.s * heads * a.d, a.in);
     a.v = contents(argv[1], "V", a.b * a.s * heads * a.e, a.in);
     a.o = contents(argv[1], "O", a.b * a.r * a.h * a.e, a.out);
     double *p = malloc((a.s + 1) * sizeof *p), *exact = malloc(2 * (a.e + 1) * sizeof *exact), *same = exact + a.e;
