@@ -53,6 +53,39 @@ kernel "attention_fwd_d192_128" (forward(192, 128, "bf16"))
 
 local fp16 = kernel "attention_fwd_fp16" (forward(128, 128, "fp16"))
 
+-- fp8, O in bf16. The tensor cores read it with the summed dim innermost alone, which for V is kv: [batch, heads, head
+-- size, sequence]. scale has 1 / sqrt(d) and the scales of Q and K in it, v_scale is that of V.
+for _, size in ipairs { 64, 128, 256 } do
+  local fp8 = kernel("attention_fwd_fp8" .. (size == 128 and "" or "_d" .. size)) {
+    like = of[256],
+    Q = tensor { B, R, H, size, dtype = "fp8_e4m3", axes = "b q h d" },
+    K = tensor { B, S, H, size, dtype = "fp8_e4m3", axes = "b kv g d" },
+    V = tensor { B, H, size, S, dtype = "fp8_e4m3", axes = "b g e kv" },
+    O = tensor { B, R, H, size, dtype = "bf16", axes = "b q h e" },
+    scale = scalar("fp32", size ^ -0.5),
+    v_scale = scalar("fp32", 1),
+    tile = { kv = size == 256 and 96 or 128 },
+    arch = { sm_90a = {}, sm_80 = false, sm_89 = {
+      tile = { q = 64, kv = size == 256 and 32 or 64 }, pipeline = { stages = 2, warps_m = 4 },
+    } },
+    reference = by_hand { d = size, turned = true, scaled = true },
+    run = {
+      { B = 1, H = 2, R = 3, S = 2000 }, { B = 2, H = 4, R = 5, S = 300 }, { B = 1, H = 1, R = 200, S = 130 },
+      { B = 1, H = 1, R = 1, S = 1 }, { B = 1, H = 1, R = 5, S = 0 },
+    },
+    bench = lengths(2048 // size),
+  }
+  kernel("attention_fwd_fp8" .. (size == 128 and "" or "_d" .. size) .. "_causal") {
+    like = fp8,
+    mask_mod = function(_, _, i) return le(i.kv, i.q) end,
+    reference = by_hand { d = size, turned = true, scaled = true, visible = function(q, kv) return kv <= q end },
+    run = {
+      { B = 1, H = 1, R = 1300, S = 1160 }, { B = 1, H = 2, R = 10, S = 90 }, { B = 1, H = 1, R = 300, S = 128 },
+      { B = 1, H = 1, R = 5, S = 0 },
+    },
+  }
+end
+
 -- [batch, heads, sequence, head size].
 kernel "attention_fwd_bhsd" {
   like = fp16,

@@ -59,6 +59,14 @@ ${banner}
 //@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block
 
 //@ include "blocks/convert.cuh" dtypes = dtypes
+//@ local packed = nil -- fp8 that operands are computed in
+//@ for _, s in ipairs(plan.role.consumer.step) do
+//@     local to = s.op == "touch" and has(s, "place") and place[s.place]
+//@     if to and to.kind == "operand" and to.dtype:sub(1, 3) == "fp8" then packed = { [to.dtype] = true } end
+//@ end
+//@ if packed then
+//@ include "blocks/operand_bytes.cuh" dtypes = packed
+//@ end
 
 //@ include "blocks/math.cuh" fused = plan.fused
 //@ include "blocks/elements.cuh" model = plan, read = read

@@ -37,21 +37,32 @@ enum arch_limit {
     .shared_reserved = TW_ARCH_SHARED_RESERVED, .registers_per_thread = TW_ARCH_REGISTERS_PER_THREAD,                  \
     .max_threads = TW_ARCH_THREADS, .parameter_limit = TW_ARCH_PARAMETER_BYTES, .named_barriers = TW_ARCH_BARRIERS
 
+/* How results in registers become the first operand of the next product. A thread holds two neighbours of each 8
+ * columns of a row, and of an operand of 16 bits just those. */
+enum arch_computed {
+    ARCH_COMPUTED_NONE,      /* they do not */
+    ARCH_COMPUTED_PLAIN,     /* packed where they are */
+    ARCH_COMPUTED_EXCHANGED, /* of 8 bits four neighbours of 16 make a word: the four lanes of a row exchange them */
+};
+
 /* One shape of a matrix instruction: m x n x k with n = n_low, n_low + n_step, ... n_high. */
 struct arch_mma {
     const char *kind; /* "wgmma" or "mma.sync", as in plan_mma.kind */
     enum tw_dtype input, accumulator;
     int m, n_low, n_high, n_step, k;
     bool mn_major; /* operands in shared memory may be MN-major */
+    enum arch_computed computed;
 };
 
 /* What mma.sync multiplies since sm_80. */
 #define ARCH_MMA_SYNC                                                                                                  \
-    {"mma.sync", TW_BF16, TW_FP32, 16, 8, 8, 8, 16, true}, {"mma.sync", TW_FP16, TW_FP32, 16, 8, 8, 8, 16, true},      \
-        {"mma.sync", TW_FP16, TW_FP16, 16, 8, 8, 8, 16, true}, {"mma.sync", TW_TF32, TW_FP32, 16, 8, 8, 8, 8, false},  \
-        {"mma.sync", TW_INT8, TW_INT32, 16, 8, 8, 8, 32, false},                                                       \
+    {"mma.sync", TW_BF16, TW_FP32, 16, 8, 8, 8, 16, true, ARCH_COMPUTED_PLAIN},                                        \
+        {"mma.sync", TW_FP16, TW_FP32, 16, 8, 8, 8, 16, true, ARCH_COMPUTED_PLAIN},                                    \
+        {"mma.sync", TW_FP16, TW_FP16, 16, 8, 8, 8, 16, true, ARCH_COMPUTED_PLAIN},                                    \
+        {"mma.sync", TW_TF32, TW_FP32, 16, 8, 8, 8, 8, false, ARCH_COMPUTED_NONE},                                     \
+        {"mma.sync", TW_INT8, TW_INT32, 16, 8, 8, 8, 32, false, ARCH_COMPUTED_NONE},                                   \
     {                                                                                                                  \
-        "mma.sync", TW_UINT8, TW_INT32, 16, 8, 8, 8, 32, false                                                         \
+        "mma.sync", TW_UINT8, TW_INT32, 16, 8, 8, 8, 32, false, ARCH_COMPUTED_NONE                                     \
     }
 
 struct arch {

@@ -3,8 +3,8 @@
 
 static const struct arch_mma mma[] = {
     ARCH_MMA_SYNC,
-    {"mma.sync", TW_FP8_E4M3, TW_FP32, 16, 8, 8, 8, 32, false},
-    {"mma.sync", TW_FP8_E5M2, TW_FP32, 16, 8, 8, 8, 32, false},
+    {"mma.sync", TW_FP8_E4M3, TW_FP32, 16, 8, 8, 8, 32, false, ARCH_COMPUTED_EXCHANGED},
+    {"mma.sync", TW_FP8_E5M2, TW_FP32, 16, 8, 8, 8, 32, false, ARCH_COMPUTED_EXCHANGED},
     {.kind = 0},
 };
 

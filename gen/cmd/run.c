@@ -480,6 +480,8 @@ int cmd_run(int argc, char **argv)
         {"--debug", OPTION_FLAG, &o->debug, NULL, DEBUG_DOC},
         {"--debug-timeout", OPTION_NUMBER, &o->debug_timeout, "MS", DEBUG_TIMEOUT_DOC},
         {"--keep", OPTION_TEXT, &o->keep, "DIR", "leave source, PTX, cubin and (where a disassembler is found) SASS"},
+        {"--dump", OPTION_TEXT, &o->dump, "DIR",
+         "leave each case's tensors: the bytes of their elements, and case.json, which says what they are"},
         {"--verbose", OPTION_FLAG, &o->verbose, NULL, "a line for each case; without it, of over ten cases, a summary"},
         {"--limit", OPTION_NUMBER, &o->limit, "SECONDS",
          "begin no case after as many seconds; the emulator breaks off the one under way, a GPU cannot"},

@@ -2,7 +2,11 @@
 --
 -- Heads of Q may share those of K and V: axis h counts the heads of Q, g those of K and V, and H // G of h belong to
 -- one of g. A tensor's `axes` say the order of its dims. The scale is 1 / sqrt(d) where the kernel has none.
--- V and O have a head size of their own, axis e. mask_mod(_, t, i) says which elements count, score_mod(score, t, i)
+-- V and O have a head size of their own, axis e. V may lie with kv innermost, which fp8 must: no matrix instruction
+-- reads it otherwise. Weights of fp8 are 256 times themselves, so that small ones are not lost; sums cancel it. Where
+-- tensors have scales, `scale` holds those of Q and K beside 1 / sqrt(d), and v_scale is that of V.
+--
+-- mask_mod(_, t, i) says which elements count, score_mod(score, t, i)
 -- changes scaled scores before their softmax; both see the indices i.b, i.h, i.q and i.kv. LSE receives the logarithm
 -- of each row's sum. sink, if wanted, is a logit by head that joins that sum, and no value with it. Rows that see
 -- nothing are 0, and -inf in LSE.
@@ -21,6 +25,11 @@ local function places(x, by, ...)
   return table.unpack(list)
 end
 
+local function innermost(x, axis)
+  local list = axes(x)
+  return list[#list] == axis
+end
+
 local function program(t, at, tile)
   local heads = extent "h" // extent "g"
   local head = at.h // heads
@@ -35,11 +44,13 @@ local function program(t, at, tile)
   end
   local q = load(t.Q, places(t.Q, { b = at.b, h = at.h, q = queries, d = all })):as "q"
   local scale = given "scale" and t.scale or rsqrt(extent "d")
+  local fp8 = dtype(t.V) == "fp8_e4m3" or dtype(t.V) == "fp8_e5m2"
 
   local o, most, sum = loop("kv", range(0, count, tile.kv), { zeros(), rows(-inf), rows(0) },
     function(kv, o, most, sum)
       local place = { b = at.b, g = head, kv = keys(kv), d = all, e = all }
       local k, v = load(t.K, places(t.K, place)):as "k", load(t.V, places(t.V, place)):as "v"
+      if innermost(t.V, "kv") then v = v:t() end
       local s = dot(q, k:t()):as "s"
       if given "score_mod" then
         s = fused("score_mod", s * scale) * log2e
@@ -48,7 +59,7 @@ local function program(t, at, tile)
       end
       s = where(fused("mask_mod", true), s, -inf)
       local m = max(most, row_max(s))
-      local p, r = exp2_diff(s, m), exp2_diff(most, m)
+      local p, r = exp2_diff(s, fp8 and m - 8 or m), exp2_diff(most, m)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
     end)
 
@@ -56,9 +67,12 @@ local function program(t, at, tile)
     local sink = t.sink[at.h] * log2e
     local m = max(most, sink)
     local r = exp2_diff(most, m)
-    o, most, sum = o * r, m, sum * r + exp2_diff(sink, m)
+    o, most, sum = o * r, m, sum * r + exp2_diff(sink, fp8 and m - 8 or m)
   end
-  store(t.O, places(t.O, { b = at.b, h = at.h, q = queries, e = all }, ratio(o, sum, 0)))
+  local result = ratio(o, sum, 0)
+  if given "v_scale" then result = result * t.v_scale end
+  store(t.O, places(t.O, { b = at.b, h = at.h, q = queries, e = all }, result))
+  if fp8 then most = most - 8 end
   if given "LSE" then
     store(t.LSE, places(t.LSE, { b = at.b, h = at.h, q = queries }, (most + log2(sum)) * ln2))
   end
@@ -101,7 +115,7 @@ return {
     { "starts_q", axes = "s", optional = true, shared = true },
     { "starts_kv", axes = "s", optional = true, shared = true },
   },
-  scalars = { "scale" },
+  scalars = { "scale", "v_scale" },
   functions = { "mask_mod", "score_mod" },
   program = program,
   sizes = sizes,

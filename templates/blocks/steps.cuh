@@ -101,6 +101,17 @@ const int ${name}_turns = ${turns};
 //@         elseif op == "end" then open[#open] = nil end
 //@     end
 //@ end
+//@ -- Two values become what the operand has of a pair of columns; so many blocks deep.
+//@ local function put(place, depth)
+//@     for _ = 1, depth do deeper() end
+//@     if place.dtype == "fp8_e4m3" or place.dtype == "fp8_e5m2" then
+//@         local low, high = "[block][pair / 4 * 4 + half]", "[block][pair / 4 * 4 + 2 + half]"
+put_${place.dtype}(${place.name}${low}, ${place.name}${high}, pair % 4, value[0], value[1]);
+//@     else
+${place.name}[block][pair * 2 + half] = pack_${place.dtype}(value[0], value[1]);
+//@     end
+//@     for _ = 1, depth do shallower() end
+//@ end
 //@ -- A step's arithmetic into its place, element by element.
 //@ local function evaluate(step, number)
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
@@ -142,7 +153,7 @@ for (int block = 0; block < ${blocks}; ++block)
             value[lane] = ${value};
         }
 //@         if kind == "operand" then
-        ${place.name}[block][pair * 2 + half] = pack_${place.dtype}(value[0], value[1]);
+//@             put(place, 2)
 //@         else
         ${place.name}[block][pair * 4 + half * 2] = value[0];
         ${place.name}[block][pair * 4 + half * 2 + 1] = value[1];
@@ -173,7 +184,7 @@ for (int block = 0; block < ${blocks}; ++block)
                 ${elements}
                 value[lane] = ${value};
             }
-            ${place.name}[block][pair * 2 + half] = pack_${place.dtype}(value[0], value[1]);
+//@             put(place, 3)
         }
 //@         else
         #pragma unroll

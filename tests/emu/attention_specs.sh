@@ -21,6 +21,7 @@ for spec in specs/attention_*.lua; do
     "$program" run "$spec" --device emu --complete all --hazards strict >"$work/out" 2>&1 &&
         ! grep -q '\[RUN-COVERAGE\]\|^hazard' "$work/out"
     ok $? "$spec, in every completion" "$work/out"
+    grep -q sm_80 "$spec" || continue
     "$program" run "$spec" --device emu --arch sm_80 --complete random --hazards fatal >"$work/out" 2>&1
     ok $? "$spec on sm_80" "$work/out"
 done
@@ -60,6 +61,27 @@ LUA
     ! grep -q 'large.*nothing is shown' "$work/out"
 ok $? "large and infinite values" "$work/out"
 
+# Results that become operands of fp8: exact. What lanes exchange is seen where any of it goes astray.
+for arch in sm_90a sm_89; do
+    "$program" run tests/programs/pipeline_bytes.lua --device emu --arch $arch --complete all --hazards strict \
+        >"$work/out" 2>&1 && grep -q 'fp8_e5m2_96.*integers equal' "$work/out"
+    ok $? "operands of fp8 on $arch, equal" "$work/out"
+done
+"$program" run specs/attention_heads.lua --device emu --arch sm_89 --complete random --hazards fatal \
+    >"$work/out" 2>&1 && grep -q '^verified 54 cases of 6 kernels' "$work/out"
+ok $? "attention of fp8 on sm_89" "$work/out"
+"$program" gen tests/programs/pipeline_bytes.lua -o "$work/bytes" --arch sm_90a >"$work/out" 2>&1
+text=$work/bytes/bytes_fp8_e4m3_32.sm_90a.cu
+for bug in 's/0x1054/0x5410/' 's/from + upper/from/' 's/odd ? seconds : firsts/firsts/' 's/pair == 3/false/' \
+    's/pair % 2 ?/pair % 2 == 0 ?/' 's/from + 1 - upper/from + 1/' 's/0x3276/0x7632/' \
+    's/"f"(second), "f"(first)/"f"(first), "f"(second)/'; do
+    sed "$bug" "$text" >"$work/broken.cu"
+    ! cmp -s "$text" "$work/broken.cu" &&
+        ! "$program" run tests/programs/pipeline_bytes.lua --kernel bytes_fp8_e4m3_32 --device emu --arch sm_90a \
+            --source "$work/broken.cu" >"$work/out" 2>&1 && grep -q '^FAILED' "$work/out"
+    ok $? "operands of fp8: seen where '$bug'" "$work/out"
+done
+
 # wrong SPEC KERNEL SED WORD...: the spec, changed so, gives results that the reference by hand does not.
 wrong() {
     sed "$3" "specs/$1.lua" >"$work/specs/$1.lua"
@@ -84,6 +106,7 @@ turns attention_fwd_prefix B=1,H=1,R=600,S=600 5 11
 # An item behind its sequence's rows loads nothing: two of 16 have any, and keys of one tile.
 turns attention_fwd_varlen B=2,H=1,R=900,T=230,U=20 2
 wrong attention_heads attention_fwd_d64 's/e = e }/e = e, visible = function(_, kv) return kv < 200 end }/'
+wrong attention_heads attention_fwd_fp8_causal 's/return kv <= q end/return kv < q end/'
 wrong attention_mods attention_fwd_window_end 's/kv > last - 600/kv > last - 400/'
 wrong attention_mods attention_fwd_causal_end 's/return kv <= q + at.n.S - at.n.R end/return kv <= q end/'
 wrong attention_mods attention_fwd_prefix 's/return kv < 150 or kv <= q end/return kv < 100 or kv <= q end/'
@@ -93,6 +116,8 @@ wrong attention_mods attention_fwd_bias 's/bias\[at.h\]\[q\]\[kv\]/bias[at.h][q]
 wrong attention_mods attention_fwd_relative 's/math.min(kv - q, 64)/math.min(kv - q, 32)/'
 wrong attention_mods attention_fwd_documents 's/return kv <= q and at.t.document.*/return kv <= q/'
 wrong attention_mods attention_fwd_sink 's/return at.t.sink\[at.h\]/return 0/'
+wrong attention_latent attention_fwd_d576_512 's/e = E, one/e = E, visible = function(_, kv) return kv < 20 end, one/'
+wrong attention_latent attention_fwd_d576_512_causal_end 's/return kv <= q + at.n.S - at.n.R end/return kv <= q end/'
 wrong attention_varlen attention_fwd_varlen 's/function() return true end/function(_, kv) return kv < 12 end/'
 wrong attention_varlen attention_fwd_varlen_causal 's/return kv - keys <= q - rows/return kv <= q/'
 wrong attention_bwd attention_bwd_dkdv_causal 's/return kv <= q end/return kv < q end/'

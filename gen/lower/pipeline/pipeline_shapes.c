@@ -157,11 +157,11 @@ static int loaded_from(const struct pipeline *x, const struct program_tile *oper
     return o && o->kind == PROGRAM_LOAD ? o->tensor : -1;
 }
 
-/* A computed operand lies as results do, two neighbours a register: operands of 16 bits alone lie so, too. */
 static int refuse_computed(const struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
-    if (x->d.dot[op].load[0] >= 0 || tw_dtype_bytes(o->arg[0].dtype) == 2)
+    const struct arch_mma *row = arch_dot(x->l->arch, o->arg[0].dtype);
+    if (x->d.dot[op].load[0] >= 0 || (row && row->computed != ARCH_COMPUTED_NONE))
         return 0;
     return program_refuse(x->l, o->loc, "DTYPE",
                           "an operand that is computed stays in registers, in which a %s does not lie as results do; "
@@ -177,10 +177,13 @@ int pipeline_refuse_major(const struct pipeline *x, int op, int which)
     if (!row || row->mn_major || tensor < 0)
         return 0;
     const struct spec_tensor *t = &x->l->kernel->tensor[tensor];
+    const struct derive_dot *dot = &x->d.dot[op];
+    const int axis =
+        dot->load[which] < 0 ? -1 : pipeline_tile_axis(x, dot->load[which], (which == 0) != dot->transposed[which]);
     char text[300];
     snprintf(text, sizeof text,
-             "%s reads %s with k innermost alone, and %s lies the other way; write its dims with the one of k last",
-             row->kind, tw_dtype_name(o->arg[which].dtype), t->name);
+             "%s reads %s with k innermost alone, and %s lies the other way; write its dims with the one of %s last",
+             row->kind, tw_dtype_name(o->arg[which].dtype), t->name, axis < 0 ? "k" : x->program->axis[axis].name);
     return pipeline_report(x, t->loc, t->name, "MMA-MAJOR", text);
 }
 
@@ -379,8 +382,7 @@ int pipeline_check_cluster(const struct pipeline *x)
         fits *= 2;
     snprintf(field, sizeof field, "cluster.%s", x->program->axis[widest].name);
     for (int i = 0; i < x->program->op_count; i++) /* an axis of parts is nobody's to name */
-        if (x->program->op[i].kind == PROGRAM_LOOP && x->program->op[i].parts &&
-            x->program->op[i].part_axis == widest)
+        if (x->program->op[i].kind == PROGRAM_LOOP && x->program->op[i].parts && x->program->op[i].part_axis == widest)
             snprintf(field, sizeof field, "split.%s", x->program->op[i].name);
     char product[64] = "";
     for (int i = 0; i < x->program->axis_count; i++)

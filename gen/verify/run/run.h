@@ -20,7 +20,7 @@ enum { RUN_INPUTS = 2, RUN_COMPLETIONS = 3 }; /* values of enum inputs_kind, of 
 struct break_row;
 
 struct run_options {
-    const char *kernel, *arch, *device, *source, *bug, *keep;
+    const char *kernel, *arch, *device, *source, *bug, *keep, *dump;
     bool inputs[RUN_INPUTS];         /* which kinds */
     enum run_rows rows;
     uint64_t seed, sms;              /* sms 0: few (run.c) */
@@ -109,6 +109,10 @@ int run_break_end(const struct run *run);
 
 /* Whether --limit is over, for what goes on for long: the emulator and references ask. context: the run. */
 int run_stop(void *context);
+
+/* Leaves the tensors of a case that ran under --dump, densely in their own dtypes, with case.json beside them. The last
+ * completion's results. TW_OK or an error. */
+int run_dump(struct run *run, const struct trial *trial, const struct run_case *one, struct tw_error *error);
 
 /* Every case of every loaded kernel that has none yet, in the spec's order. Exit status. */
 int run_cases(struct run *run);

@@ -216,6 +216,8 @@ static int run_variant(struct run *run, const struct group *g, int v, struct tri
         one->passed = one->passed && launched == TW_OK && result.passed;
         if (take_hazards(run, one, completion) == 3)
             return 3;
+        if (launched == TW_OK && run->options.dump)
+            launched = run_dump(run, trial, one, error);
         if (launched == TW_OK)
             continue;
         progress_clear();
