@@ -71,6 +71,9 @@ struct ${NAME} {
 //@ end
     void *(*copy)(void *to, const void *from, size_t bytes); /* of a launch; memcpy, or what this machine does faster */
     void *function[${host.variants}];         /* by variant */
+//@ if host.lists then
+    void *list[${host.variants}];             /* kernels that find which turns there are, by variant; NULL: none */
+//@ end
     int32_t resident[${host.variants}];       /* multiprocessors that persistent grids are made for */
     /* the rest */
     void *module[${host.variants}];
@@ -134,6 +137,11 @@ struct ${NAME}_params {
     uint32_t shared_bytes;  /* dynamic shared memory of a block */
     uint32_t grid[3];       /* blocks; all 0: there is nothing to compute, function is NULL, and a graph's node that is
                                updated with it must be disabled (cuGraphNodeSetEnabled) */
+//@ if host.lists then
+    void *list;             /* CUfunction to be launched before on the same stream, with the same parameter, or NULL */
+    uint32_t list_grid;     /* its blocks, along x, */
+    uint32_t list_threads;  /* and their threads; it has no dynamic shared memory */
+//@ end
 };
 
 /* What can be known of a variant without a device. */

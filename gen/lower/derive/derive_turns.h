@@ -51,6 +51,10 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
  * change nothing: at most DERIVE_MAX_MASKS. Returns how many; *status 3 out of memory. */
 int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *status);
 
+/* What the choices of the loop's arithmetic ask, at most DERIVE_MAX_MASKS conditions, and in idle[i] without which of
+ * them a turn changes nothing. Returns how many; *status 3 out of memory. */
+int derive_choices(struct derive *d, int loop, struct derive_mask *mask, bool *idle, int *status);
+
 /* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known, or not as many for all
  * blocks of a cluster. The loop's first value and step are in the Plan. 0 or 3. */
 int derive_turns_possible(struct derive *d, int loop, int *turns);
