@@ -3,7 +3,8 @@
  * A kernel of its own, launched before the Plan's own on the same stream, writes a record for each set of items that see
  * the same turns, in the workspace behind plan.workspace_bytes: PLAN_LIST_HEAD words, of which the first are
  *     0  turns in the list    1, 2  from which on, and up to which, no mask is needed: the longest such run
- * and then the loop's variable in each of these turns, in the order of the range. EXPR_LISTED reads a word of all
+ * and then the loop's variable in each of these turns, in the order of the range. Behind as many as the range has are
+ * PLAN_LIST_TAIL words more, which a role that looks ahead may read and nobody takes. EXPR_LISTED reads a word of all
  * records. A turn is asked by the least and the largest of what each tensor holds for the rows, or the columns, of its
  * tile (EXPR_BOUND), so that what is left out changes nothing and what is kept may turn out to change nothing.
  */
@@ -12,7 +13,7 @@
 
 #include <stdbool.h>
 
-enum { PLAN_LIST_HEAD = 4, PLAN_LIST_READS = 8, PLAN_LIST_ITEMS = 8, PLAN_LIST_OFFSET = 128, PLAN_LIST_THREADS = 256 };
+enum { PLAN_LIST_HEAD = 4, PLAN_LIST_TAIL = 2, PLAN_LIST_READS = 8, PLAN_LIST_ITEMS = 8, PLAN_LIST_OFFSET = 128, PLAN_LIST_THREADS = 256 };
 
 /* Elements of a tensor, whose least and largest BOUND leaves 2 r and 2 r + 1 are. Nodes of plan.fused over ROW, which
  * counts all elements, whether they lie along rows or columns. */

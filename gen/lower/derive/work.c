@@ -62,7 +62,7 @@ static int listed_word(struct work *w, int at)
                              expr_binary(g, EXPR_FLOORDIV, own, tile));
     }
     const int turns = turns_of(w, &w->program->op[plan_number(w->l->listed)]);
-    const int words = expr_binary(g, EXPR_ADD, turns, expr_int(g, PLAN_LIST_HEAD));
+    const int words = expr_binary(g, EXPR_ADD, turns, expr_int(g, PLAN_LIST_HEAD + PLAN_LIST_TAIL));
     return expr_unary(g, EXPR_LISTED, expr_binary(g, EXPR_ADD, expr_binary(g, EXPR_MUL, record, words), at));
 }
 

@@ -49,6 +49,18 @@ static bool is_counted(const struct plan *p, const struct expr_node *n)
     return n->type == EXPR_INT && (dtype == TW_INT32 || tw_dtype_bytes(dtype) < 4);
 }
 
+/* The node is the same in all turns of other loops. */
+static bool is_of_loop(const struct expr_graph *g, int node, int loop)
+{
+    const struct expr_node *n = &g->node[node];
+    bool own = n->op != EXPR_LOOP || n->integer == loop;
+    for (int i = 0; i < 3 && own; i++)
+        own = n->arg[i] < 0 || is_of_loop(g, n->arg[i], loop);
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && own; i++)
+        own = is_of_loop(g, g->index[n->first_index + i], loop);
+    return own;
+}
+
 /* The condition asks elements of tensors, which differ within a turn's tile. */
 static bool reads_elements(struct work *w, int node)
 {
@@ -61,7 +73,7 @@ static bool reads_elements(struct work *w, int node)
 
 static bool may_go_by_list(const struct program *p, const struct program_op *o)
 {
-    return o->kind == PROGRAM_LOOP && o->depth == 0 && o->list < 0 && !o->parts && !o->stream &&
+    return o->kind == PROGRAM_LOOP && o->list < 0 && !o->parts && !o->stream &&
            is_of_sizes(p->graph, o->from) && is_of_sizes(p->graph, o->to);
 }
 
@@ -78,9 +90,13 @@ static int find_loop(struct derive *d, int *status)
         if (!may_go_by_list(p, &p->op[i]))
             continue;
         const int found = derive_choices(d, i, mask, idle, status);
-        for (int m = 0; m < found && !*status; m++)
-            if (idle[m] && reads_elements(&d->work, mask[m].condition))
-                return i;
+        bool own = true, reads = false;
+        for (int m = 0; m < found && !*status; m++) {
+            own = own && is_of_loop(&d->work.graph, mask[m].condition, i);
+            reads = reads || (idle[m] && reads_elements(&d->work, mask[m].condition));
+        }
+        if (own && reads)
+            return i;
     }
     return -1;
 }
@@ -360,7 +376,7 @@ static int records(struct pipeline *x, struct plan_list *l, const struct program
     const int step = expr_import(&p->graph, from, loop->step), first = expr_import(&p->graph, from, loop->from);
     const int span = expr_binary(&p->graph, EXPR_SUB, expr_import(&p->graph, from, loop->to), first);
     const int turns = expr_ceil_div(&p->graph, expr_binary(&p->graph, EXPR_MAX, span, expr_int(&p->graph, 0)), step);
-    const int words = expr_binary(&p->graph, EXPR_ADD, turns, expr_int(&p->graph, PLAN_LIST_HEAD));
+    const int words = expr_binary(&p->graph, EXPR_ADD, turns, expr_int(&p->graph, PLAN_LIST_HEAD + PLAN_LIST_TAIL));
     l->records = expr_int(&p->graph, 1);
     for (int i = 0; i < p->item_count; i++) {
         const struct plan_item *item = &p->item[i];
