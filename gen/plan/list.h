@@ -1,7 +1,7 @@
 /* Turns of a loop by a list: which of them a mask lets anything into, where data decide that.
  *
- * A kernel of its own, launched before the Plan's own on the same stream, writes a record for each set of items that see
- * the same turns, in the workspace behind plan.workspace_bytes: PLAN_LIST_HEAD words, of which the first are
+ * A kernel of its own, launched before the Plan's own on the same stream, writes a record for each set of items that
+ * see the same turns, in the workspace behind plan.workspace_bytes: PLAN_LIST_HEAD words, of which the first are
  *     0  turns in the list    1, 2  from which on, and up to which, no mask is needed: the longest such run
  * and then the loop's variable in each of these turns, in the order of the range. Behind as many as the range has are
  * PLAN_LIST_TAIL words more, which a role that looks ahead may read and nobody takes. EXPR_LISTED reads a word of all
@@ -13,7 +13,14 @@
 
 #include <stdbool.h>
 
-enum { PLAN_LIST_HEAD = 4, PLAN_LIST_TAIL = 2, PLAN_LIST_READS = 8, PLAN_LIST_ITEMS = 8, PLAN_LIST_OFFSET = 128, PLAN_LIST_THREADS = 256 };
+enum {
+    PLAN_LIST_HEAD = 4, /* words of a record before its turns, and behind them */
+    PLAN_LIST_TAIL = 2,
+    PLAN_LIST_READS = 8,
+    PLAN_LIST_ITEMS = 8,
+    PLAN_LIST_OFFSET = 128, /* bytes of the workspace before the records */
+    PLAN_LIST_THREADS = 256,
+};
 
 /* Elements of a tensor, whose least and largest BOUND leaves 2 r and 2 r + 1 are. Nodes of plan.fused over ROW, which
  * counts all elements, whether they lie along rows or columns. */

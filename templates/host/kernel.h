@@ -114,6 +114,10 @@ struct ${NAME}_args {
      * by a memset of the caller's, and each launch leaves them zero; so launches that follow each other in a stream or
      * graph share them, and launches that may overlap have each their own. A launch that was aborted may leave
      * anything. */
+//@ if host.lists then
+    /* What lies behind the first 128 bytes is written anew by each launch, and not left zero: other kernels that want
+     * zeros have a workspace of their own. */
+//@ end
     void *workspace;
 //@ end
 };
@@ -213,6 +217,9 @@ int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args
                    struct ${NAME}_error *error);
 
 /* Check the arguments and launch on the stream (CUstream; NULL is the default one). Returns before the kernel has run;
+//@ if host.lists then
+ * before it another one finds which turns its loop has, on the same stream;
+//@ end
  * where an extent leaves nothing to compute, launches nothing and returns 0. May be captured into a graph.
  * Allocates nothing. Thread-safe as workspace. */
 int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream,

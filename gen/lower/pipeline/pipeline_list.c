@@ -1,8 +1,8 @@
 /* Loops by a list (plan/list.h): of which turns a mask that reads tensors lets anything in, a kernel of its own finds.
  *
- * A loop goes by a list where one of its masks, without which a turn changes nothing, reads a tensor element by element:
- * the derivation's arithmetic of the program as written says which masks these are. It is then derived once more, with
- * the list's numbers in the place of the loop's variable and of its range.
+ * A loop goes by a list where one of its masks, without which a turn changes nothing, reads a tensor element by
+ * element: the derivation's arithmetic of the program as written says which masks these are. It is then derived once
+ * more, with the list's numbers in the place of the loop's variable and of its range.
  *
  * Whether a mask lets anything into a turn is interval arithmetic over the turn's tile: rows, columns and elements of
  * tensors lie between their least and their largest. A condition becomes two, that it may hold for some element and
@@ -73,8 +73,7 @@ static bool reads_elements(struct work *w, int node)
 
 static bool may_go_by_list(const struct program *p, const struct program_op *o)
 {
-    return o->kind == PROGRAM_LOOP && o->list < 0 && !o->parts && !o->stream &&
-           is_of_sizes(p->graph, o->from) && is_of_sizes(p->graph, o->to);
+    return o->kind == PROGRAM_LOOP && o->list < 0 && is_of_sizes(p->graph, o->from) && is_of_sizes(p->graph, o->to);
 }
 
 /* The loop; -1: none goes by a list. */
@@ -83,6 +82,9 @@ static int find_loop(struct derive *d, int *status)
     const struct program *p = d->work.program;
     for (int a = 0; a < p->axis_count; a++)
         if (p->axis[a].cluster > 1 || p->axis[a].share) /* blocks of a cluster make the same turns */
+            return -1;
+    for (int i = 0; i < p->op_count; i++)
+        if (p->op[i].parts || p->op[i].stream) /* the workspace is their sums' */
             return -1;
     for (int i = 0; i < p->op_count && !*status; i++) {
         struct derive_mask mask[DERIVE_MAX_MASKS];
@@ -219,6 +221,21 @@ static int inside_of(struct lister *s, int element)
     return inside;
 }
 
+/* The condition that a row of the item's tiles lies inside of the tensors, in plan.fused; -1: all do, or it is not
+ * known. */
+static int rows_inside(struct lister *s)
+{
+    const struct program *p = s->x->program;
+    const int loop = plan_number(s->x->l->listed);
+    for (int i = loop; i < p->op[loop].end; i++) {
+        const struct program_tile *t = &p->op[i].tile;
+        if (p->op[i].kind == PROGRAM_DOT && t->rows == s->x->d.rows && t->valid_row >= 0 &&
+            !holds(p->graph, t->valid_row, EXPR_LOOP) && !holds(p->graph, t->valid_row, EXPR_TILE))
+            return expr_import(s->g, p->graph, t->valid_row);
+    }
+    return -1;
+}
+
 /* Elements along rows or along columns, of which the list's kernel finds the least and the largest. */
 static bool elements(struct lister *s, int node, struct interval *of)
 {
@@ -232,11 +249,14 @@ static bool elements(struct lister *s, int node, struct interval *of)
         r++;
     if (element < 0 || r == PLAN_LIST_READS)
         return false;
-    if (r == l->read_count)
-        l->read[l->read_count++] = (struct plan_list_read){.element = element,
-                                                           .inside = inside_of(s, element),
-                                                           .count = count,
-                                                           .by_turn = holds(&s->w->graph, node, EXPR_LOOP)};
+    if (r == l->read_count) {
+        const int rows = scope == WORK_ROW ? rows_inside(s) : -1, inside = inside_of(s, element);
+        l->read[l->read_count++] =
+            (struct plan_list_read){.element = element,
+                                    .inside = rows < 0 ? inside : expr_binary(s->g, EXPR_AND, inside, rows),
+                                    .count = count,
+                                    .by_turn = holds(&s->w->graph, node, EXPR_LOOP)};
+    }
     *of = (struct interval){expr_leaf(s->g, EXPR_BOUND, EXPR_INT, 2 * r),
                             expr_leaf(s->g, EXPR_BOUND, EXPR_INT, 2 * r + 1)};
     return true;
@@ -284,8 +304,7 @@ static bool interval(struct lister *s, int node, struct interval *of)
     switch (n.op) {
     case EXPR_ROW:
     case EXPR_COLUMN:
-        *of = (struct interval){expr_int(s->g, 0),
-                                expr_int(s->g, (n.op == EXPR_ROW ? s->x->d.rows : s->columns) - 1)};
+        *of = (struct interval){expr_int(s->g, 0), expr_int(s->g, (n.op == EXPR_ROW ? s->x->d.rows : s->columns) - 1)};
         return true;
     case EXPR_TENSOR:
         return elements(s, node, of);
@@ -406,8 +425,8 @@ int pipeline_list(struct pipeline *x)
     const int loop = plan_number(x->l->listed);
     if (x->blocks > 1)
         return program_refuse(x->l, x->program->op[loop].loc, "PROGRAM-LIST",
-                              "data decide which turns of this loop an item makes, and the blocks of a cluster make the "
-                              "same; write cluster extents of 1");
+                              "data decide which turns of this loop an item makes, and the blocks of a cluster make "
+                              "the same; write cluster extents of 1");
     p->list = plan_alloc(p, sizeof *p->list);
     if (!p->list)
         return 3;
