@@ -67,6 +67,10 @@ static bool bound(const struct plan *p, int node, struct range *range)
     case EXPR_LISTED:
         low = 0, high = MOST_PLACE;
         break;
+    case EXPR_TENSOR: /* registers are short where masks stand beside bodies without */
+        if (n->type == EXPR_INT && p->list && p->tensor[n->integer].dtype == TW_INT32)
+            low = INT32_MIN, high = INT32_MAX;
+        break;
     case EXPR_BOUND:
     case EXPR_TILE: /* sums of integers are int */
         low = INT32_MIN, high = INT32_MAX;

@@ -285,8 +285,7 @@ static int masks_of(struct derive *d, int loop, struct derive_mask *mask, bool *
 {
     const int found = derive_choices(d, loop, mask, idle, status);
     for (int i = 0; i < found; i++)
-        idle[i] = idle[i] &&
-                  (derive_falls(d, loop, mask[i].condition) || derive_climbs(d, loop, mask[i].condition));
+        idle[i] = idle[i] && (derive_falls(d, loop, mask[i].condition) || derive_climbs(d, loop, mask[i].condition));
     return found;
 }
 
@@ -320,7 +319,7 @@ static bool differs_in_cluster(const struct plan *p, int node)
 bool derive_one_masked(struct derive *d, int loop, int *status)
 {
     struct derive_mask mask[DERIVE_MAX_MASKS];
-    bool idle[DERIVE_MAX_MASKS] = {false}, one = true;
+    bool idle[DERIVE_MAX_MASKS] = {false}, one = d->work.l->listed != plan_some(loop);
     int found = masks_of(d, loop, mask, idle, status);
     for (int i = 0; i < found && one && !*status; i++)
         one = d->inside[mask[i].condition] ? derive_partly(d, loop, &mask[i], idle[i]) <= 1 : one;

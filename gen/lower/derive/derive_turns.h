@@ -66,7 +66,7 @@ int derive_turns_skipped(struct derive *d, int loop, int *turns);
 bool derive_one_masked(struct derive *d, int loop, int *status);
 
 /* derive_down.c: turns go from the last to the first: as the kernel says; by default where the loop looks ahead and its
- * masks leave turns out and cut others (`masked`), if the order does not matter. *status: 3. */
+ * masks leave turns out and cut others (`masked`), as by a list, if the order does not matter. *status: 3. */
 bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
 
 /* ---- derive_produce.c: the producer's steps for the next stage of the ring. 0, 1, 3. */

@@ -573,9 +573,8 @@ static int loop(struct derive *d, int number)
     }
     inside = masks.until ? derive_least(g, masks.until, count) : 0;
     struct range range = {.name = name, .count = count, .inside = inside};
-    const bool listed = d->work.l->listed == plan_some(number);
-    range.one_masked = inside && !listed && derive_one_masked(d, number, &status);
-    range.down = !status && derive_goes_down(d, number, (possible || listed) && inside, &status);
+    range.one_masked = inside && derive_one_masked(d, number, &status);
+    range.down = !status && derive_goes_down(d, number, possible && inside, &status);
     if (!status && inside && d->ahead >= 0)
         range.end = first_masked(d, number, inside);
     range.low = low_turns(d, &range, masks.low);

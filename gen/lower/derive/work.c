@@ -58,8 +58,8 @@ static int listed_word(struct work *w, int at)
             continue;
         const int tile = expr_int(g, axis->tile > 0 ? axis->tile : 1), own = expr_leaf(g, EXPR_AT, EXPR_INT, a);
         const int many = expr_ceil_div(g, expr_import(g, w->program->graph, axis->extent), tile);
-        record = expr_binary(g, EXPR_ADD, expr_binary(g, EXPR_MUL, record, many),
-                             expr_binary(g, EXPR_FLOORDIV, own, tile));
+        record =
+            expr_binary(g, EXPR_ADD, expr_binary(g, EXPR_MUL, record, many), expr_binary(g, EXPR_FLOORDIV, own, tile));
     }
     const int turns = turns_of(w, &w->program->op[plan_number(w->l->listed)]);
     const int words = expr_binary(g, EXPR_ADD, turns, expr_int(g, PLAN_LIST_HEAD + PLAN_LIST_TAIL));

@@ -31,8 +31,8 @@ struct pipeline {
     bool dynamic;                 /* items come from a counter */
     bool *refused;                /* by axis: its tile has a fault, which is told; others of it follow from that one */
 
-    struct program_lowering own;  /* pipeline_list.c: of a program whose loop goes by a list, and as it was without */
-    struct derive *plain;         /* NULL: none does */
+    struct program_lowering own; /* pipeline_list.c: of a program whose loop goes by a list, and as it was without */
+    struct derive *plain;        /* NULL: none does */
 
     int warps_m, stages; /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
     int slab, parts;     /* of a row of a warp's: registers for each 8 columns that are stored; in how many parts */

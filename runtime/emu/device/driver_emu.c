@@ -295,8 +295,8 @@ static int drv_module_unload(void *module)
     return 0;
 }
 
-/* Each kernel of a module is loaded by itself, and has the module's variables for its own: who asks for one gets that of
- * the first that was looked up. */
+/* Each kernel of a module is loaded by itself, and has the module's variables for its own: who asks for one gets that
+ * of the first that was looked up. */
 static int drv_module_function(void **function, void *module, const char *name)
 {
     struct module *m = module;
