@@ -93,9 +93,9 @@ backward("_d64_documents", 64, {
   mask_mod = function(_, t, i) return le(i.kv, i.q) & eq(t.document[i.b][i.q], t.document[i.b][i.kv]) end,
   visible = function(q, kv, n) return kv <= q and q * 8 // n.R == kv * 8 // n.R end,
   run = {
-    { B = 1, H = 1, R = 2000, S = 2000 }, { B = 1, H = 2, R = 300, S = 400 }, { B = 2, H = 1, R = 448, S = 448 },
-    { B = 1, H = 1, R = 3, S = 9000 }, { B = 1, H = 1, R = 8500, S = 3 }, { B = 1, H = 2, R = 1, S = 1 },
-    { B = 1, H = 1, R = 5, S = 0 }, { B = 1, H = 1, R = 0, S = 5 },
+    { B = 1, H = 2, R = 300, S = 400 }, { B = 2, H = 1, R = 448, S = 448 }, { B = 1, H = 1, R = 3, S = 9000 },
+    { B = 1, H = 1, R = 8500, S = 3 }, { B = 1, H = 2, R = 1, S = 1 }, { B = 1, H = 1, R = 5, S = 0 },
+    { B = 1, H = 1, R = 20, S = 24 }, { B = 1, H = 1, R = 0, S = 5 }, { B = 1, H = 1, R = 2000, S = 2000 },
   },
 })
 

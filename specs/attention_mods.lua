@@ -128,7 +128,7 @@ local documents = kernel "attention_fwd_documents" {
   end },
   run = {
     { B = 1, H = 1, R = 2000, S = 2000 }, { B = 2, H = 1, R = 3, S = 300 }, { B = 1, H = 2, R = 100, S = 128 },
-    { B = 1, H = 1, R = 5, S = 0 }, { B = 1, H = 1, R = 3, S = 16500 },
+    { B = 1, H = 1, R = 20, S = 24 }, { B = 1, H = 1, R = 5, S = 0 }, { B = 1, H = 1, R = 3, S = 16500 },
   },
   bench = { { B = 1, H = 16, R = 16384, S = 16384 } },
 }
