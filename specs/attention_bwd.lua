@@ -25,7 +25,8 @@ local bench = {
   { B = 2, H = 16, R = 8192, S = 8192 }, { B = 1, H = 16, R = 16384, S = 16384 },
 }
 
--- The kernels' names end in `suffix`; own: shared heads, visible(q, kv, n), and the mask_mod that says the same.
+-- The kernels' names end in `suffix`; own: shared heads, visible(q, kv, n), the mask_mod that says the same, and the
+-- document of each row where it asks for that; turn: rows of a loop's tiles, else the family's.
 local function backward(suffix, d, own)
   local of_q, of_o, by_row, of_k, of_v = tensors(d, own.shared or 1)
   local function reference(gives)
@@ -35,6 +36,7 @@ local function backward(suffix, d, own)
   kernel("attention_bwd_dkdv" .. suffix) {
     family = "attention_bwd_dkdv",
     Q = of_q(), K = of_k(), V = of_v(), dO = of_o(), LSE = by_row(lse), delta = by_row(), dK = of_k(), dV = of_v(),
+    document = own.document, tile = { q = own.turn },
     mask_mod = own.mask_mod,
     schedule = { dynamic = own.mask_mod and true },
     pipeline = { stages = d == 64 and 3 or nil },
@@ -45,6 +47,7 @@ local function backward(suffix, d, own)
   kernel("attention_bwd_dq" .. suffix) {
     family = "attention_bwd_dq",
     Q = of_q(), K = of_k(), V = of_v(), dO = of_o(), LSE = by_row(lse), delta = by_row(), dQ = of_q(),
+    document = own.document, tile = { kv = own.turn },
     mask_mod = own.mask_mod,
     pipeline = { stages = d == 64 and 3 or nil },
     via = own.mask_mod and d == 128 and { o = "bulk" } or nil, -- there are registers for Q, and not for dO
@@ -81,6 +84,20 @@ end
 backward("_causal", 128, {
   mask_mod = function(_, _, i) return le(i.kv, i.q) end,
   visible = function(q, kv) return kv <= q end,
+})
+
+-- Eight documents behind each other: a query sees the keys of its own up to itself, other tiles are not loaded. (Of
+-- head size 128 a thread of sm_90a has no registers for what the mask reads beside the sums of dK and dV.)
+backward("_d64_documents", 64, {
+  turn = 32, -- what masks read lies in registers beside scores and gradients
+  document = tensor { B, R, dtype = "int32", axes = "b q", fill = function(_, q, n) return q * 8 // n.R end },
+  mask_mod = function(_, t, i) return le(i.kv, i.q) & eq(t.document[i.b][i.q], t.document[i.b][i.kv]) end,
+  visible = function(q, kv, n) return kv <= q and q * 8 // n.R == kv * 8 // n.R end,
+  run = {
+    { B = 1, H = 2, R = 300, S = 400 }, { B = 2, H = 1, R = 448, S = 448 }, { B = 1, H = 1, R = 3, S = 9000 },
+    { B = 1, H = 1, R = 8500, S = 3 }, { B = 1, H = 2, R = 1, S = 1 }, { B = 1, H = 1, R = 5, S = 0 },
+    { B = 1, H = 1, R = 20, S = 24 }, { B = 1, H = 1, R = 0, S = 5 }, { B = 1, H = 1, R = 2000, S = 2000 },
+  },
 })
 
 -- Four heads of Q share one of K and V: dK and dV are sums over them.

@@ -112,10 +112,14 @@ kernel "attention_fwd_relative" {
   run = run_all,
 }
 
--- Documents behind each other: a query sees the keys of its own up to itself.
-kernel "attention_fwd_documents" {
+-- Documents behind each other: a query sees the keys of its own up to itself. Which tiles of keys those are, a small
+-- kernel finds before, by the least and the largest document of each tile; what it leaves out is not loaded. Documents
+-- may stand in any order. Here they are eight, of one length.
+local function eighths(_, kv, n) return kv * 8 // n.S end
+
+local documents = kernel "attention_fwd_documents" {
   like = base,
-  document = tensor { B, S, dtype = "int32", fill = "documents 8" },
+  document = tensor { B, S, dtype = "int32", fill = eighths },
   mask_mod = function(_, t, i) return le(i.kv, i.q) & eq(t.document[i.b][i.q], t.document[i.b][i.kv]) end,
   tile = { kv = 64 },
   via = { q = "bulk" },
@@ -123,9 +127,19 @@ kernel "attention_fwd_documents" {
     return kv <= q and at.t.document[at.b][q] == at.t.document[at.b][kv]
   end },
   run = {
-    { B = 1, H = 1, R = 650, S = 650 }, { B = 2, H = 1, R = 3, S = 300 }, { B = 1, H = 2, R = 100, S = 128 },
-    { B = 1, H = 1, R = 5, S = 0 },
+    { B = 1, H = 1, R = 2000, S = 2000 }, { B = 2, H = 1, R = 3, S = 300 }, { B = 1, H = 2, R = 100, S = 128 },
+    { B = 1, H = 1, R = 20, S = 24 }, { B = 1, H = 1, R = 5, S = 0 }, { B = 1, H = 1, R = 3, S = 16500 },
   },
+  bench = { { B = 1, H = 16, R = 16384, S = 16384 } },
+}
+
+-- A query sees all keys of its own document, behind it too.
+kernel "attention_fwd_documents_all" {
+  like = documents,
+  mask_mod = function(_, t, i) return eq(t.document[i.b][i.q], t.document[i.b][i.kv]) end,
+  reference = by_hand { d = D, visible = function(q, kv, at)
+    return at.t.document[at.b][q] == at.t.document[at.b][kv]
+  end },
 }
 
 -- Attention sinks: a logit for each head joins the sum of its rows, and no value with it.

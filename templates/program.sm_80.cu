@@ -134,6 +134,15 @@ ${banner}
 //@     end
 //@ end
 
+//@ if has(plan, "list") then
+
+// A word of the records of which turns there are, behind the counters of the workspace.
+//@ local list_words = plan.list.offset // 4
+__device__ __forceinline__ int listed(const arguments &args, i64 at)
+{
+    return ((const int *)args.workspace)[${list_words} + at];
+}
+//@ end
 //@ if profile() > 0 then
 //@ include "blocks/profile.cuh" roles = plan.role, room = profile()
 
@@ -176,3 +185,7 @@ ${entry}(const __grid_constant__ arguments args)
     profile_end(stamps);
 //@ end
 }
+//@ if has(plan, "list") then
+
+//@ include "blocks/list.cuh" model = plan, entry = entry
+//@ end

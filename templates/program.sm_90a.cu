@@ -75,6 +75,15 @@ ${banner}
 //@     barrier = plan.barrier.parts_barrier.id
 
 //@ end
+//@ if has(plan, "list") then
+
+// A word of the records of which turns there are, behind the counters of the workspace.
+//@ local list_words = plan.list.offset // 4
+__device__ __forceinline__ int listed(const arguments &args, i64 at)
+{
+    return ((const int *)args.workspace)[${list_words} + at];
+}
+//@ end
 //@ if staged then
 //@ include "blocks/store_tile.cuh" ring = staged, outputs = outputs, roles = plan.role,
 //@     barrier = plan.barrier.d_barrier, offset = plan.shared[staged.name].offset,
@@ -201,3 +210,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
 //@ end
     }
 }
+//@ if has(plan, "list") then
+
+//@ include "blocks/list.cuh" model = plan, entry = entry
+//@ end

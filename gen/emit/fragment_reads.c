@@ -79,6 +79,8 @@ int emit_fragment_reads(lua_State *L)
     for (int i = 0; i < p->item_count; i++)
         if (p->item[i].filled)
             mark(p, plan_number(p->item[i].filled), tensor, false, &columns, &elements);
+    for (int i = 0; p->list && i < p->list->read_count; i++)
+        mark(p, p->list->read[i].element, tensor, false, &columns, &elements);
     lua_newtable(L);
     lua_pushboolean(L, columns >= 0);
     lua_setfield(L, -2, "pairs");

@@ -64,6 +64,14 @@ static bool bound(const struct plan *p, int node, struct range *range)
     case EXPR_INDEX:
         low = 0, high = MOST_TILE;
         break;
+    case EXPR_LISTED:
+        low = 0, high = MOST_PLACE;
+        break;
+    case EXPR_TENSOR: /* registers are short where masks stand beside bodies without */
+        if (n->type == EXPR_INT && p->list && p->tensor[n->integer].dtype == TW_INT32)
+            low = INT32_MIN, high = INT32_MAX;
+        break;
+    case EXPR_BOUND:
     case EXPR_TILE: /* sums of integers are int */
         low = INT32_MIN, high = INT32_MAX;
         break;
@@ -169,6 +177,9 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
         break;
     case EXPR_SYMBOL:
         text_format(out, "%s", symbol_text(p, (int)n->integer, out->arena));
+        break;
+    case EXPR_BOUND:
+        text_format(out, n->integer % 2 ? "most%d" : "least%d", (int)(n->integer / 2));
         break;
     case EXPR_SCALAR:
         text_format(out, "args.%s", p->scalar[n->integer].name);

@@ -22,7 +22,9 @@ struct program_lowering {
     const struct arch *arch;
     struct spec_fields fields; /* the kernel's own, with the architecture's over them */
     int variant;
-    bool swapped; /* kernel->program is the kernel's with rows and columns of its tiles swapped */
+    int listed;         /* plan_some(LOOP of the program) whose turns come from a list (plan/list.h); 0: none */
+    unsigned list_axes; /* on whose places it depends, as bits */
+    bool swapped;       /* kernel->program is the kernel's with rows and columns of its tiles swapped */
     struct plan *plan;
     struct diag_set *diags;
 };

@@ -10,6 +10,7 @@
 
 #include "dtype.h"
 #include "plan/field_reads.h"
+#include "plan/list.h"
 #include "plan/sink.h"
 #include "plan/steps.h"
 #include "spec/arena.h"
@@ -227,6 +228,7 @@ struct plan {
     int64_t workspace_bytes; /* of device memory, zero before and behind each launch; one at a time uses it */
     int workspace;           /* plan_some(node of graph): so many more, where sizes or the grid decide; 0: none */
 
+    struct plan_list *list;  /* NULL: no loop goes by a list */
     struct expr_graph fused; /* of the steps' arithmetic; its tensor numbers are plan.tensor's */
     int *divisor; /* nodes of graph, over sizes alone, by which functions divide: a launch refuses sizes that make one 0
                    */

@@ -127,6 +127,11 @@ static void print_head(const struct plan *p, FILE *out)
         fprintf(out, " + %s", sizes(p, (const int[]){plan_number(p->workspace)}, 1, one, sizeof one));
     if (p->workspace_bytes)
         fprintf(out, " bytes of workspace");
+    if (p->list) {
+        char text[256];
+        fprintf(out, "\n  before: %s_list, grid %s, block %d, finds the turns of %s", p->entry,
+                sizes(p, &p->list->records, 1, text, sizeof text), PLAN_LIST_THREADS, p->loop[p->list->loop].name);
+    }
     /* A user's template says nothing of registers and work: they are known once it is compiled and run. */
     if (p->registers_estimate)
         fprintf(out, "\n  registers: about %d a thread", p->registers_estimate);

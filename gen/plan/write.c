@@ -462,6 +462,38 @@ static void fused(const struct plan *p, const struct sink *s)
     sink_end(s);
 }
 
+static void list(const struct plan *p, const struct sink *s)
+{
+    const struct plan_list *l = p->list;
+    sink_object(s, "list");
+    sink_text(s, "loop", p->loop[l->loop].name);
+    sink_integer(s, "step", p->loop[l->loop].step);
+    sink_array(s, "axis");
+    for (int i = 0; i < l->item_count; i++)
+        sink_text(s, NULL, p->axis[p->item[l->item[i]].axis]);
+    sink_end(s);
+    sink_integer(s, "from", l->from);
+    sink_integer(s, "turns", l->turns);
+    sink_integer(s, "words", l->words);
+    size(p, s, "records", l->records);
+    sink_integer(s, "possible", l->possible);
+    sink_integer(s, "certain", l->certain);
+    sink_integer(s, "head", PLAN_LIST_HEAD);
+    sink_integer(s, "offset", PLAN_LIST_OFFSET);
+    sink_integer(s, "threads", PLAN_LIST_THREADS);
+    sink_array(s, "read");
+    for (int i = 0; i < l->read_count; i++) {
+        sink_object(s, NULL);
+        sink_integer(s, "element", l->read[i].element);
+        sink_integer(s, "inside", l->read[i].inside);
+        sink_integer(s, "count", l->read[i].count);
+        sink_boolean(s, "by_turn", l->read[i].by_turn);
+        sink_end(s);
+    }
+    sink_end(s);
+    sink_end(s);
+}
+
 void plan_write(const struct plan *p, const struct sink *s)
 {
     sink_object(s, NULL);
@@ -512,6 +544,8 @@ void plan_write(const struct plan *p, const struct sink *s)
     sink_integer(s, "workspace_bytes", p->workspace_bytes);
     if (p->workspace)
         sizes(p, s, "workspace", (const int[]){plan_number(p->workspace)}, 1);
+    if (p->list)
+        list(p, s);
     fused(p, s);
     sink_integer(s, "registers_estimate", p->registers_estimate);
     sink_integer(s, "register_limit", p->register_limit);

@@ -389,7 +389,7 @@ int expr_add(struct expr_graph *g, const struct expr_node *node)
         folded = n.arg[0];
     } else if (n.op == EXPR_NEG && g->node[n.arg[0]].op == EXPR_NEG) {
         folded = g->node[n.arg[0]].arg[0];
-    } else if (n.op != EXPR_CAST && n.type == EXPR_INT) {
+    } else if (n.op != EXPR_CAST && n.op != EXPR_LISTED && n.type == EXPR_INT) {
         folded = fold_int(g, &n);
     } else if (n.op != EXPR_CAST && n.type == EXPR_REAL) {
         folded = fold_real(g, &n);

@@ -32,7 +32,8 @@ struct expr_node {
     int64_t integer;     /* EXPR_CONST_INT: the value; EXPR_SYMBOL: index into the spec's dims;
                           * EXPR_TENSOR, EXPR_SCALAR: index into the kernel's tensors or scalars;
                           * EXPR_INDEX, EXPR_AT: position of the axis in the kernel's axes;
-                          * EXPR_LOOP, EXPR_TILE: the operation of a program (program/program.h) */
+                          * EXPR_LOOP, EXPR_TILE: the operation of a program (program/program.h);
+                          * EXPR_BOUND: of a Plan's list of turns (plan/list.h), which EXPR_LISTED reads */
     double real;         /* EXPR_CONST_REAL: the value */
     enum tw_dtype dtype; /* EXPR_CAST: the dtype that the value is rounded to */
     int first_index;     /* EXPR_TENSOR: first of `rank` nodes in expr_graph.index that address the element */

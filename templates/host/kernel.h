@@ -71,6 +71,9 @@ struct ${NAME} {
 //@ end
     void *(*copy)(void *to, const void *from, size_t bytes); /* of a launch; memcpy, or what this machine does faster */
     void *function[${host.variants}];         /* by variant */
+//@ if host.lists then
+    void *list[${host.variants}];             /* kernels that find which turns there are, by variant; NULL: none */
+//@ end
     int32_t resident[${host.variants}];       /* multiprocessors that persistent grids are made for */
     /* the rest */
     void *module[${host.variants}];
@@ -111,6 +114,10 @@ struct ${NAME}_args {
      * by a memset of the caller's, and each launch leaves them zero; so launches that follow each other in a stream or
      * graph share them, and launches that may overlap have each their own. A launch that was aborted may leave
      * anything. */
+//@ if host.lists then
+    /* What lies behind the first 128 bytes is written anew by each launch, and not left zero: other kernels that want
+     * zeros have a workspace of their own. */
+//@ end
     void *workspace;
 //@ end
 };
@@ -134,6 +141,11 @@ struct ${NAME}_params {
     uint32_t shared_bytes;  /* dynamic shared memory of a block */
     uint32_t grid[3];       /* blocks; all 0: there is nothing to compute, function is NULL, and a graph's node that is
                                updated with it must be disabled (cuGraphNodeSetEnabled) */
+//@ if host.lists then
+    void *list;             /* CUfunction to be launched before on the same stream, with the same parameter, or NULL */
+    uint32_t list_grid;     /* its blocks, along x, */
+    uint32_t list_threads;  /* and their threads; it has no dynamic shared memory */
+//@ end
 };
 
 /* What can be known of a variant without a device. */
@@ -205,6 +217,9 @@ int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args
                    struct ${NAME}_error *error);
 
 /* Check the arguments and launch on the stream (CUstream; NULL is the default one). Returns before the kernel has run;
+//@ if host.lists then
+ * before it another one finds which turns its loop has, on the same stream;
+//@ end
  * where an extent leaves nothing to compute, launches nothing and returns 0. May be captured into a graph.
  * Allocates nothing. Thread-safe as workspace. */
 int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream,

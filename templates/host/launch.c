@@ -53,6 +53,17 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
         return status;
     configure(&config, targets[kernel->target - 1].first + p.variant, p.grid, stream);
     arguments[0] = p.word; /* one struct is the kernel's only parameter; the driver copies it */
+//@ if host.lists then
+    if (p.list) {
+        struct launch_config before = {{0, 1, 1}, {0, 1, 1}, 0, NULL, NULL, 0};
+        before.grid[0] = p.list_grid;
+        before.block[0] = p.list_threads;
+        before.stream = stream;
+        result = kernel->driver.launch(&before, p.list, arguments, NULL);
+        if (result)
+            return driver_fault(error, result, "cuLaunchKernelEx", "${NAME}, its list of turns");
+    }
+//@ end
     result = kernel->driver.launch(&config, p.function, arguments, NULL);
 //@ if host.debug then
     if (result && error) {

@@ -61,6 +61,16 @@ static uint32_t cluster_blocks(const struct ${NAME}_variant *v)
     return v->cluster[0] * v->cluster[1] * v->cluster[2];
 }
 
+//@ if host.lists then
+/* By variant: the kernel that finds which turns there are; NULL: it has none. */
+static const char *const lists[] = {
+//@     for _, i in ipairs(host.image) do
+//@         local name = has(i, "list") and '"' .. i.entry .. '_list"' or "NULL"
+    ${name},
+//@     end
+};
+
+//@ end
 /* What the driver takes; the grid and the stream are a launch's. */
 static const struct launch_config configs[] = {
 //@ for n, i in ipairs(host.image) do
@@ -178,6 +188,14 @@ static int load_image(struct ${NAME} *k, int v, const void *bytes, int *result, 
     other = k->driver.module_function(&k->function[v], k->module[v], row->entry);
     if (other)
         return driver_fault(error, other, "cuModuleGetFunction", row->entry);
+//@ if host.lists then
+    k->list[v] = NULL;
+    if (lists[variant]) {
+        other = k->driver.module_function(&k->list[v], k->module[v], lists[variant]);
+        if (other)
+            return driver_fault(error, other, "cuModuleGetFunction", lists[variant]);
+    }
+//@ end
     if (row->shared_bytes > 0) {
         other = k->driver.function_set(k->function[v], function_shared_bytes, (int)row->shared_bytes);
         if (other)

@@ -128,6 +128,10 @@ static const struct ${NAME}_params launch_${i.id} ALIGNED = {
     },
     ${i.param_bytes}, NULL, ${i.variant_index}, ${i.threads}, {${i.cluster.x}, ${i.cluster.y}, ${i.cluster.z}},
     ${programmatic}, ${i.shared_bytes}, {0, 0, 0},
+//@     if host.lists then
+//@         local list_threads = has(i, "list") and i.list_threads or 0
+    NULL, 0, ${list_threads},
+//@     end
 };
 
 /* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
@@ -170,6 +174,16 @@ INLINE int patch_${i.id}(const struct ${NAME} *k, int patched, int dense, const 
     (void)patched;
 //@     end
     (void)dense;
+//@     if has(i, "list") then
+    {
+        const int64_t records = ${i.list};
+        if (records < 0 || records > 2147483647)
+            return fail(error, ${NAME}_INVALID, 0, "the sizes ask for %lld lists of turns, and a grid has 2147483647 "
+                        "blocks at most", (long long)records);
+        p->list = k->list[${i.variant_index}];
+        p->list_grid = (uint32_t)records;
+    }
+//@     end
     return grid_${i.id}(k, args, p, error);
 }
 //@ end

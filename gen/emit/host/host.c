@@ -492,6 +492,10 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     sink_boolean(s, "uses_args", uses_args);
     if (p->workspace)
         formula(f, s, "workspace", p, plan_number(p->workspace));
+    if (p->list) {
+        formula(f, s, "list", p, p->list->records);
+        sink_integer(s, "list_threads", PLAN_LIST_THREADS);
+    }
     sink_boolean(s, "workspace_by_grid", workspace_by_grid(p));
     sink_boolean(s, "uses_sm_count", uses_sm_count);
     sink_boolean(s, "asks", rules(s, p));
@@ -552,13 +556,14 @@ static void walk(const void *model, const struct sink *s)
     const struct host_facts *f = model;
     const struct host_model *m = f->model;
     int64_t workspace = 0, words_of_params = 1, variants = 1;
-    bool source = false, any_text = false, by_grid = false;
+    bool source = false, any_text = false, by_grid = false, lists = false;
     char archs[1024] = "";
     size_t at = 0;
     for (int i = 0; i < m->image_count; i++) {
         const struct plan *p = m->image[i].plan;
         workspace = p->workspace_bytes > workspace ? p->workspace_bytes : workspace;
         by_grid = by_grid || workspace_by_grid(p);
+        lists = lists || p->list;
         words_of_params = (p->param_bytes + 7) / 8 > words_of_params ? (p->param_bytes + 7) / 8 : words_of_params;
         source = source || m->image[i].source;
         any_text = any_text || m->image[i].source || m->image[i].ptx;
@@ -581,6 +586,7 @@ static void walk(const void *model, const struct sink *s)
             ? " on the device that it is\n * loaded for, whose multiprocessors count: what args.workspace is to hold"
         : workspace ? ": what args.workspace is to hold"
                     : "");
+    sink_boolean(s, "lists", lists);
     sink_boolean(s, "debug", f->debug);
     sink_boolean(s, "has_source", source);
     sink_boolean(s, "has_text", any_text);

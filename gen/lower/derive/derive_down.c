@@ -36,6 +36,7 @@ bool derive_goes_down(struct derive *d, int loop, bool masked, int *status)
         *status = reason(d, name, own->down, "the spec says so");
         return own->down;
     }
+    masked = masked || d->work.l->listed == plan_some(loop);
     if (!masked || d->ahead < 0)
         return false;
     enum any_order order = program_any_order(d->work.program, loop, &d->work.program->graph->memory, NULL);

@@ -243,8 +243,7 @@ static void add_all(const struct expr_graph *g, struct derive_mask *mask, int *c
     }
 }
 
-/* What the loop's choices ask, and which of it makes turns idle: derive_masks keeps those. */
-static int masks_of(struct derive *d, int loop, struct derive_mask *mask, bool *idle, int *status)
+int derive_choices(struct derive *d, int loop, struct derive_mask *mask, bool *idle, int *status)
 {
     const struct work *w = &d->work;
     const struct expr_graph *g = &w->graph;
@@ -277,8 +276,16 @@ static int masks_of(struct derive *d, int loop, struct derive_mask *mask, bool *
         }
     }
     for (int i = 0; i < found; i++)
-        idle[i] = (derive_falls(d, loop, mask[i].condition) || derive_climbs(d, loop, mask[i].condition)) &&
-                  is_idle(&x, mask[i].condition);
+        idle[i] = is_idle(&x, mask[i].condition);
+    return found;
+}
+
+/* The same of those that begin or end with the loop's turns. */
+static int masks_of(struct derive *d, int loop, struct derive_mask *mask, bool *idle, int *status)
+{
+    const int found = derive_choices(d, loop, mask, idle, status);
+    for (int i = 0; i < found; i++)
+        idle[i] = idle[i] && (derive_falls(d, loop, mask[i].condition) || derive_climbs(d, loop, mask[i].condition));
     return found;
 }
 
@@ -312,7 +319,7 @@ static bool differs_in_cluster(const struct plan *p, int node)
 bool derive_one_masked(struct derive *d, int loop, int *status)
 {
     struct derive_mask mask[DERIVE_MAX_MASKS];
-    bool idle[DERIVE_MAX_MASKS] = {false}, one = true;
+    bool idle[DERIVE_MAX_MASKS] = {false}, one = d->work.l->listed != plan_some(loop);
     int found = masks_of(d, loop, mask, idle, status);
     for (int i = 0; i < found && one && !*status; i++)
         one = d->inside[mask[i].condition] ? derive_partly(d, loop, &mask[i], idle[i]) <= 1 : one;

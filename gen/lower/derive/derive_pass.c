@@ -215,6 +215,14 @@ static int refuse_gone(const struct derive *d)
                           name);
 }
 
+/* A condition that holds in the turns that are walked. Of a list's turns it is known between two ends. */
+static bool is_known(const struct derive *d, int node)
+{
+    if (d->inside[node] && d->behind_low[node])
+        return d->unmasked && d->unmasked_low;
+    return (d->unmasked && d->inside[node]) || (d->unmasked_low && d->behind_low[node]);
+}
+
 static int build(struct build *b, int node)
 {
     struct derive *d = b->d;
@@ -238,7 +246,7 @@ static int build(struct build *b, int node)
         b->status = derive_refuse(d, b->op,
                                   "it needs a tile whose registers were given to another by then; use the tile before");
         return -1;
-    } else if ((d->unmasked && d->inside[node]) || (d->unmasked_low && d->behind_low[node])) {
+    } else if ((d->unmasked || d->unmasked_low) && is_known(d, node)) {
         const struct expr_node yes = {.op = EXPR_CONST_INT, .type = EXPR_PRED, .arg = {-1, -1, -1}, .integer = 1};
         result = expr_add(g, &yes);
     } else if (n.type == EXPR_PRED && !d->unmasked && !d->placing && (work_scope(w, node) & WORK_COLUMN) &&

@@ -264,7 +264,19 @@ int derive_least(struct expr_graph *g, int of, int other)
     return plan_some(expr_binary(g, EXPR_MIN, plan_number(of), plan_number(other)));
 }
 
-/* Marks the parts of a condition whose turns are known. */
+/* The node needs what a list says of the turn. */
+static bool is_listed(const struct expr_graph *g, int node)
+{
+    const struct expr_node *n = &g->node[node];
+    bool listed = n->op == EXPR_LISTED;
+    for (int i = 0; i < 3 && !listed; i++)
+        listed = n->arg[i] >= 0 && is_listed(g, n->arg[i]);
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && !listed; i++)
+        listed = is_listed(g, g->index[n->first_index + i]);
+    return listed;
+}
+
+/* Marks the parts of a condition whose turns are known. Those of a list hold from its word 1 up to its word 2 alone. */
 static void look_at(struct derive *d, int loop, int condition, int columns, struct derive_inside *turns, int *status)
 {
     const struct expr_node *n = &d->work.graph.node[condition];
@@ -272,6 +284,10 @@ static void look_at(struct derive *d, int loop, int condition, int columns, stru
     if (n->op == EXPR_AND) {
         look_at(d, loop, n->arg[0], columns, turns, status);
         look_at(d, loop, d->work.graph.node[condition].arg[1], columns, turns, status);
+        return;
+    }
+    if (plan_some(loop) == d->work.l->listed) {
+        d->inside[condition] = d->behind_low[condition] = d->inside[condition] || is_listed(&d->work.graph, condition);
         return;
     }
     const struct derive_mask mask = {condition, columns};
@@ -298,6 +314,10 @@ int derive_turns_inside(struct derive *d, int loop, struct derive_inside *turns)
     d->behind_low = plan_alloc(w->l->plan, sizeof *d->behind_low * (size_t)(count + 1));
     bool *reached = plan_alloc(w->l->plan, sizeof *reached * (size_t)(count + 1));
     *turns = (struct derive_inside){0};
+    if (plan_some(loop) == w->l->listed) {
+        turns->low = derive_built(d, loop, w->op[loop].low, 0, &status);
+        turns->until = status ? 0 : derive_built(d, loop, w->op[loop].until, 0, &status);
+    }
     if (!d->inside || !d->behind_low || !reached)
         return 3;
     for (int u = 0; u < d->use_count && !status; u++) {

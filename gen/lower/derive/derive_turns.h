@@ -51,6 +51,10 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
  * change nothing: at most DERIVE_MAX_MASKS. Returns how many; *status 3 out of memory. */
 int derive_masks(struct derive *d, int loop, struct derive_mask *mask, int *status);
 
+/* What the choices of the loop's arithmetic ask, at most DERIVE_MAX_MASKS conditions, and in idle[i] without which of
+ * them a turn changes nothing. Returns how many; *status 3 out of memory. */
+int derive_choices(struct derive *d, int loop, struct derive_mask *mask, bool *idle, int *status);
+
 /* *turns: plan_some(node of plan.fused), turns behind which none changes anything; 0: not known, or not as many for all
  * blocks of a cluster. The loop's first value and step are in the Plan. 0 or 3. */
 int derive_turns_possible(struct derive *d, int loop, int *turns);
@@ -62,7 +66,7 @@ int derive_turns_skipped(struct derive *d, int loop, int *turns);
 bool derive_one_masked(struct derive *d, int loop, int *status);
 
 /* derive_down.c: turns go from the last to the first: as the kernel says; by default where the loop looks ahead and its
- * masks leave turns out and cut others (`masked`), if the order does not matter. *status: 3. */
+ * masks leave turns out and cut others (`masked`), as by a list, if the order does not matter. *status: 3. */
 bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);
 
 /* ---- derive_produce.c: the producer's steps for the next stage of the ring. 0, 1, 3. */

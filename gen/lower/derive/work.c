@@ -38,6 +38,43 @@ static int import_entry(struct import *m, const struct expr_node *n)
     return m->status ? -1 : expr_tensor(&m->w->graph, loop->list, EXPR_INT, rank, index);
 }
 
+/* Turns of a loop whose range sizes alone decide, in the work graph. */
+static int turns_of(struct work *w, const struct program_op *loop)
+{
+    struct expr_graph *g = &w->graph;
+    const int from = expr_import(g, w->program->graph, loop->from), to = expr_import(g, w->program->graph, loop->to);
+    const int span = expr_binary(g, EXPR_MAX, expr_binary(g, EXPR_SUB, to, from), expr_int(g, 0));
+    return expr_ceil_div(g, span, expr_import(g, w->program->graph, loop->step));
+}
+
+/* Of the item's record of the list (plan/list.h) the word at `at`; -1 out of memory. */
+static int listed_word(struct work *w, int at)
+{
+    struct expr_graph *g = &w->graph;
+    int record = expr_int(g, 0);
+    for (int a = 0; a < w->program->axis_count; a++) {
+        const struct program_axis *axis = &w->program->axis[a];
+        if (!(w->l->list_axes >> a & 1))
+            continue;
+        const int tile = expr_int(g, axis->tile > 0 ? axis->tile : 1), own = expr_leaf(g, EXPR_AT, EXPR_INT, a);
+        const int many = expr_ceil_div(g, expr_import(g, w->program->graph, axis->extent), tile);
+        record =
+            expr_binary(g, EXPR_ADD, expr_binary(g, EXPR_MUL, record, many), expr_binary(g, EXPR_FLOORDIV, own, tile));
+    }
+    const int turns = turns_of(w, &w->program->op[plan_number(w->l->listed)]);
+    const int words = expr_binary(g, EXPR_ADD, turns, expr_int(g, PLAN_LIST_HEAD + PLAN_LIST_TAIL));
+    return expr_unary(g, EXPR_LISTED, expr_binary(g, EXPR_ADD, expr_binary(g, EXPR_MUL, record, words), at));
+}
+
+/* The variable of a loop by a list: LOOP counts on as in the range, by its step. */
+static int listed_entry(struct work *w, int op)
+{
+    struct expr_graph *g = &w->graph;
+    const int step = expr_import(g, w->program->graph, w->program->op[op].step);
+    const int turn = expr_binary(g, EXPR_FLOORDIV, expr_leaf(g, EXPR_LOOP, EXPR_INT, op), step);
+    return listed_word(w, expr_binary(g, EXPR_ADD, turn, expr_int(g, PLAN_LIST_HEAD)));
+}
+
 int work_within(const struct work *w, struct expr_graph *g, const struct program_op *o, int d, bool turned)
 {
     const struct program_coordinate *c = &o->at[d];
@@ -155,6 +192,8 @@ static int import(struct import *m, int node)
         result = import_index(m, &n);
     } else if (n.op == EXPR_TILE) {
         result = import_tile(m, (int)n.integer);
+    } else if (n.op == EXPR_LOOP && plan_some((int)n.integer) == m->w->l->listed) {
+        result = listed_entry(m->w, (int)n.integer);
     } else if (n.op == EXPR_LOOP && m->w->program->op[n.integer].list >= 0) {
         result = import_entry(m, &n);
     } else if (m->turned && (n.op == EXPR_ROW || n.op == EXPR_COLUMN)) {
@@ -459,7 +498,14 @@ static int operands(struct work *w, int number)
     case PROGRAM_LOOP:
     case PROGRAM_END: {
         const struct program_op *loop = op->kind == PROGRAM_LOOP ? op : &w->program->op[op->loop];
-        if (op->kind == PROGRAM_LOOP) {
+        if (op->kind == PROGRAM_LOOP && plan_some(number) == w->l->listed) {
+            k->from = expr_int(&w->graph, 0);
+            k->to = expr_binary(&w->graph, EXPR_MUL, listed_word(w, k->from),
+                                expr_import(&w->graph, w->program->graph, op->step));
+            k->low = listed_word(w, expr_int(&w->graph, 1));
+            k->until = listed_word(w, expr_int(&w->graph, 2));
+            status = k->to < 0 || k->low < 0 || k->until < 0 ? 3 : 0;
+        } else if (op->kind == PROGRAM_LOOP) {
             k->from = imported(w, op->from, NULL, op->loc, &status);
             k->to = imported(w, op->to, NULL, op->loc, &status);
         }
@@ -501,7 +547,7 @@ int work_open(struct work *w, const struct program_lowering *l)
         struct work_op *k = &w->op[i];
         *k = (struct work_op){
             .arg = {-1, -1, -1}, .leaf = -1, .result = -1, .from = -1, .to = -1, .inside = -1, .beyond = -1, .end = -1,
-            .element = -1};
+            .low = -1, .until = -1, .element = -1};
         if (op->kind == PROGRAM_END)
             around = w->op[op->loop].parent;
         k->parent = around;

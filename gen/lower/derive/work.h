@@ -23,6 +23,7 @@ struct work_op {
     int element;           /* LOAD: the element of its tensor that arithmetic takes; -1: takes none, -2: several */
     int *combine;          /* the last RESULT of a LOOP with parts and a combine: what it makes of two parts */
     int from, to;          /* LOOP */
+    int low, until;        /* LOOP by a list: its turns from number low on, and up to `until`, need no masks; -1 */
     int inside;            /* STORE: the elements that are written; RESULT of a LOOP with parts and a combine: its rows;
                               -1: all */
     int beyond;            /* STORE: the part of it that the extents of what is written do not tell; -1: nothing */

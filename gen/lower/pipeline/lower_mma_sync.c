@@ -127,7 +127,7 @@ static int items(struct pipeline *x)
 static int decide(struct pipeline *x)
 {
     struct plan *p = x->plan;
-    int status = derive_open(&x->d, x->l);
+    int status = pipeline_open(x);
     x->d.consumers = x->d.abreast = x->d.warps_n = x->blocks = x->parts = 1;
     x->d.synchronous = true;
     for (int i = 0; i < SPEC_MAX_AXES; i++)
@@ -154,6 +154,7 @@ static int decide(struct pipeline *x)
     status = status ? status : launch(x);
     status = status ? status : items(x);
     status = status ? status : pipeline_part_memory(x);
+    status = status ? status : pipeline_list(x);
     status = status ? status : what_means_nothing(x);
     status = status ? status : roles(x);
     status = status ? status : pipeline_elements(x);

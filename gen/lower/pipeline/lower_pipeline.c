@@ -68,7 +68,7 @@ int pipeline_lower(const struct program_lowering *l, const char *template_name, 
     }
     if (status == 0)
         note_ways(&x);
-    derive_close(&x.d);
+    pipeline_close(&x);
     return status;
 }
 
@@ -677,7 +677,7 @@ static int variants(const struct spec *spec, const struct spec_kernel *kernel, c
 static int decide(struct pipeline *x)
 {
     struct plan *p = x->plan;
-    int status = derive_open(&x->d, x->l);
+    int status = pipeline_open(x);
     if (status)
         return status;
     const struct spec_value *poll = pipeline_field(x, "pipeline.poll");
@@ -715,6 +715,7 @@ static int decide(struct pipeline *x)
     status = pipeline_loops(x);
     status = status ? status : pipeline_items(x, !persistent->set || persistent->integer);
     status = status ? status : pipeline_part_memory(x);
+    status = status ? status : pipeline_list(x);
     status = status ? status : memory_and_roles(x);
     status = status ? status : pipeline_elements(x);
     status = status ? status : registers(x);

@@ -31,9 +31,18 @@ struct pipeline {
     bool dynamic;                 /* items come from a counter */
     bool *refused;                /* by axis: its tile has a fault, which is told; others of it follow from that one */
 
+    struct program_lowering own; /* pipeline_list.c: of a program whose loop goes by a list, and as it was without */
+    struct derive *plain;        /* NULL: none does */
+
     int warps_m, stages; /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
     int slab, parts;     /* of a row of a warp's: registers for each 8 columns that are stored; in how many parts */
 };
+
+/* ---- pipeline_list.c: loops by a list, plan/list.h. Each returns 0, 1 or 3. */
+
+int pipeline_open(struct pipeline *x);   /* derive_open, of the program with its loop by a list where one is to */
+void pipeline_close(struct pipeline *x); /* in any case */
+int pipeline_list(struct pipeline *x);   /* the Plan's list, once its loops, items and workspace are known */
 
 /* ---- lower_pipeline.c: parts that both lowerings have ------------------------------------------------------------ */
 

@@ -287,7 +287,7 @@ int pipeline_items(struct pipeline *x, bool persistent)
     if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
         return 3;
-    int dynamic = pipeline_dynamic(x, longest == 0, persistent);
+    int dynamic = pipeline_dynamic(x, longest == 0 || x->plain, persistent);
     if (dynamic)
         return dynamic;
     if (persistent) {

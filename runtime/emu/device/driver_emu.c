@@ -295,7 +295,8 @@ static int drv_module_unload(void *module)
     return 0;
 }
 
-/* Each kernel of a module is loaded by itself, and has the module's variables for its own. */
+/* Each kernel of a module is loaded by itself, and has the module's variables for its own: who asks for one gets that
+ * of the first that was looked up. */
 static int drv_module_function(void **function, void *module, const char *name)
 {
     struct module *m = module;
@@ -314,8 +315,10 @@ static int drv_module_function(void **function, void *module, const char *name)
         result_of(status);
         return status == TW_ERROR_NOT_FOUND ? TW_CUDA_NOT_FOUND : RESULT_INVALID_PTX;
     }
-    made->next = m->functions;
-    m->functions = made;
+    struct function **end = &m->functions;
+    while (*end)
+        end = &(*end)->next;
+    *end = made;
     *function = made;
     return 0;
 }
