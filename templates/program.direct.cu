@@ -176,6 +176,6 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@     end
 //@ end
 //@ if profile() > 0 then
-    profile_end(stamps);
+    profile_end(stamps, threadIdx.x / ${each});
 //@ end
 }
