@@ -171,7 +171,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 
 //@     end
 //@     if profile() > 0 and s.op ~= "end" and (s.op ~= "loop" or s.call == "items") then
-    profile_mark(stamps, ${n});
+    profile_mark<${n}>(stamps);
 
 //@     end
 //@ end

@@ -6,7 +6,7 @@
 
 /* Words of an instance, as templates/blocks/profile.cuh writes them: one that says nothing, the stamps, seven numbers.
  */
-enum { BEGAN, ENDED, LEFT, BEGAN_NS, ENDED_NS, PLACE, BLOCK, NUMBERS, OTHERS = NUMBERS + 1 };
+enum { BEGAN, ENDED, LEFT, BEGAN_NS, ENDED_NS, PLACE, BLOCK, NUMBERS, OTHERS = NUMBERS + 1, STEP_BIT = 52 };
 
 static int count_instances(const struct plan *plan)
 {
@@ -40,8 +40,8 @@ int profile_clear(struct tw_device *device, const struct profile_memory *memory,
     return tw_device_fill(device, memory->address, 0, memory->bytes, error);
 }
 
-/* The stamps of one instance, from its words. Its clocks count from its beginning; a stamp has their lower half, and
- * is less than 2^32 of them behind the one before it. A status. */
+/* The stamps of one instance, from its words. Its clocks count from its beginning; with the clock at that
+ * taken away, a stamp's number of the step is what stands above 52 bits. A status. */
 static int read_instance(const struct profile *profile, struct profile_instance *in, const uint64_t *word, size_t room,
                          struct tw_error *error)
 {
@@ -60,11 +60,11 @@ static int read_instance(const struct profile *profile, struct profile_instance 
     in->stamp = tw_alloc(profile->rt, (in->count + 1) * sizeof *in->stamp);
     if (!in->stamp)
         return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
-    uint64_t clock = 0;
     for (size_t i = 0; i < in->count; i++) {
-        const uint64_t stamp = word[1 + i], step = stamp >> 32;
-        clock += (uint32_t)(stamp - number[BEGAN] - clock);
-        if (step < 1 || step > (uint64_t)role->step_count || clock > in->ended)
+        const uint64_t stamp = word[1 + i] - number[BEGAN], step = stamp >> STEP_BIT;
+        const uint64_t clock = stamp & (((uint64_t)1 << STEP_BIT) - 1);
+        const uint64_t before = i ? in->stamp[i - 1].clock : in->began;
+        if (step < 1 || step > (uint64_t)role->step_count || clock < before || clock > in->ended)
             return tw_fail(error, TW_ERROR_DAMAGED, "%s: stamp %zu of role %s is of step %llu at clock %llu",
                            profile->plan->entry, i, role->name, (unsigned long long)step, (unsigned long long)clock);
         in->stamp[i] = (struct profile_stamp){clock, (int)step - 1};

@@ -6,15 +6,15 @@
 //@ local executors = 0
 //@ for _, role in ipairs(roles) do executors = executors + role.instances end
 //@ local regions, last = 2 * executors, executors - 1
-// Each instance has ${room} words: one that says nothing; its stamps, each the lower half of the clock and the number of
-// the step that has just been made; and seven numbers: clock at its beginning and its end, bytes of room left (below 0:
-// there was not enough), nanoseconds at beginning and end, multiprocessor + 1, blocks of the grid and above it which this
-// is. The last four are the last instance's alone: others go on at once.
+// Each instance has ${room} words: one that says nothing; its stamps, each the clock and, added at bit 52, the number
+// of the step that has just been made; and seven numbers: clock at its beginning and its end, bytes of room left (below
+// 0: there was not enough), nanoseconds at beginning and end, multiprocessor + 1, blocks of the grid and above it which
+// this is. The last four are the last instance's alone: others go on at once.
 extern "C" {
 __device__ u64 tilewright_profile[${regions} * ${room}];
 }
 
-// Only the lower half is used, and read: of the register that has 32 bits the compiler makes a slower read.
+// All 64 bits are made use of: of 32 the compiler makes a slower read.
 __device__ __forceinline__ u64 profile_clock()
 {
     u64 now;
@@ -39,9 +39,9 @@ __device__ __forceinline__ u64 profile_place()
 // The stamp that was taken last, which is written when the next one is taken: who reads the clock need not wait for it.
 // Addresses have one upper half, so that a stamp adds and compares 32 bits.
 struct profile_stamps {
-    u32 to, limit;   // lower halves of where it goes, and of what follows the stamps; limit 0: this thread stamps nothing
-    u32 upper;
-    u32 step, clock; // before the first stamp nothing is in hand, which goes into the word that says nothing
+    u64 to;    // where it goes
+    u64 stamp; // before the first one nothing is in hand, which goes into the word that says nothing
+    u32 limit; // lower half of the address behind the stamps; 0: this thread stamps nothing
 };
 
 __device__ __forceinline__ void profile_put(const profile_stamps &s, u32 number, u64 value)
@@ -52,7 +52,7 @@ __device__ __forceinline__ void profile_put(const profile_stamps &s, u32 number,
                  "st.global.b64 [at], %2;\n"
                  "}"
                  :
-                 : "r"(s.limit + number * 8), "r"(s.upper), "l"(value)
+                 : "r"(s.limit + number * 8), "r"((u32)(s.to >> 32)), "l"(value)
                  : "memory");
 }
 
@@ -62,10 +62,10 @@ __device__ __forceinline__ profile_stamps profile_begin(u64 began, u32 executor,
     const u32 blocks = gridDim.x * gridDim.y * gridDim.z;
     const u32 block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     if (!one || (block != 0 && block != blocks / 2))
-        return {0, 0, 0, 0, 0};
+        return {0, 0, 0};
     const u32 region = (block == 0 ? 0 : ${executors}) + executor;
     const u64 at = __cvta_generic_to_global(tilewright_profile + region * ${room});
-    const profile_stamps s = {(u32)at, (u32)at + (${room} - 7) * 8, (u32)(at >> 32), 0, 0};
+    const profile_stamps s = {at, 0, (u32)at + (${room} - 7) * 8};
     profile_put(s, 0, began);
     if (executor == ${last}) {
         profile_put(s, 3, profile_time());
@@ -76,30 +76,32 @@ __device__ __forceinline__ profile_stamps profile_begin(u64 began, u32 executor,
 }
 
 // The step is made. Without a branch: threads that stamp nothing come by, too.
-__device__ __forceinline__ void profile_mark(profile_stamps &s, u32 step)
+template <u32 STEP> __device__ __forceinline__ void profile_mark(profile_stamps &s)
 {
     asm volatile("{\n"
                  ".reg .pred room;\n"
-                 ".reg .b64 wide;\n"
-                 "setp.lt.u32 room, %0, %3;\n"
-                 "mov.b64 wide, {%0, %4};\n"
-                 "@room st.global.v2.b32 [wide], {%2, %1};\n"
-                 "add.u32 %0, %0, 8;\n"
-                 "mov.b32 %1, %5;\n"
-                 "mov.u64 wide, %%clock64;\n"
-                 "cvt.u32.u64 %2, wide;\n"
+                 ".reg .b32 low, high;\n"
+                 "mov.b64 {low, high}, %0;\n"
+                 "setp.lt.u32 room, low, %2;\n"
+                 "@room st.global.b64 [%0], %1;\n"
+                 "add.u32 low, low, 8;\n"
+                 "mov.b64 %0, {low, high};\n"
+                 "mov.u64 %1, %%clock64;\n"
+                 "mov.b64 {low, high}, %1;\n"
+                 "add.u32 high, high, %3;\n"
+                 "mov.b64 %1, {low, high};\n"
                  "}"
-                 : "+r"(s.to), "+r"(s.step), "+r"(s.clock)
-                 : "r"(s.limit), "r"(s.upper), "r"(step));
+                 : "+l"(s.to), "+l"(s.stamp)
+                 : "r"(s.limit), "n"(STEP << 20));
 }
 
 __device__ __forceinline__ void profile_end(profile_stamps s, u32 executor)
 {
-    profile_mark(s, 0); // the last one is written
+    profile_mark<0>(s); // the last one is written
     if (s.limit == 0)
         return;
     profile_put(s, 1, profile_clock());
-    profile_put(s, 2, (u64)(i64)(int)(s.limit - s.to));
+    profile_put(s, 2, (u64)(i64)(int)(s.limit - (u32)s.to));
     if (executor == ${last})
         profile_put(s, 4, profile_time());
 }

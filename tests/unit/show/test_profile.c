@@ -263,7 +263,7 @@ static uint64_t memory[REGIONS * ROOM];
 
 static uint64_t written(uint64_t clock, int step)
 {
-    return (uint64_t)step << 32 | (uint32_t)clock;
+    return ((uint64_t)step << 52) + clock;
 }
 
 static int download(struct tw_device *device, void *to, uint64_t from, size_t bytes, struct tw_error *error)
@@ -359,13 +359,13 @@ static void damaged(void **state)
     }
 }
 
-/* An instance that made more stamps than there is room has those that fit; clocks go on where 32 bits end. */
+/* An instance that made more stamps than there is room has those that fit; clocks have bits where steps are. */
 static void overfull(void **state)
 {
     struct world w;
     struct profile p;
     struct tw_error error;
-    const uint64_t began = 0x1fffffff0;
+    const uint64_t began = ((uint64_t)1 << 60) - 20;
     (void)state;
     begin(&w, true);
     for (int i = 0; i < 3; i++) {
