@@ -171,11 +171,11 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 
 //@     end
 //@     if profile() > 0 and s.op ~= "end" and (s.op ~= "loop" or s.call == "items") then
-    profile_mark(stamps, ${n});
+    profile_mark<${n}>(stamps);
 
 //@     end
 //@ end
 //@ if profile() > 0 then
-    profile_end(stamps);
+    profile_end(stamps, threadIdx.x / ${each});
 //@ end
 }

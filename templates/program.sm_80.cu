@@ -182,7 +182,7 @@ ${entry}(const __grid_constant__ arguments args)
 //@ end
     //@ include "blocks/steps.cuh" model = plan, role = block, next_item = next_item, blocks = blocks, one_of = false
 //@ if profile() > 0 then
-    profile_end(stamps);
+    profile_end(stamps, threadIdx.x / ${each});
 //@ end
 }
 //@ if has(plan, "list") then

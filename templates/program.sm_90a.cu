@@ -186,7 +186,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
             //@ include "blocks/steps.cuh" model = plan, role = plan.role.producer, next_item = next_item, blocks = 1,
                 //@     one_of = gathers
 //@ if profile() > 0 then
-            profile_end(stamps);
+            profile_end(stamps, 0);
 //@ end
 //@ if plan.launch.programmatic and gathers then
             if (threadIdx.x == 0)
@@ -206,7 +206,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const 
         //@ include "blocks/steps.cuh" model = plan, role = plan.role.consumer, next_item = next_item, blocks = blocks,
         //@     one_of = false
 //@ if profile() > 0 then
-        profile_end(stamps);
+        profile_end(stamps, 1 + consumer);
 //@ end
     }
 }

@@ -4,13 +4,9 @@
 
 #include "driver.h"
 
-/* Stamps of an instance that are none, but of itself. */
-enum { BEGAN_NS, BEGAN, ENDED_NS, ENDED, PLACE, BLOCK, HEADER };
-
-/* A stamp as templates/blocks/profile.cuh writes it. */
-struct written {
-    uint64_t clock, step; /* in the header a number, and what is never written */
-};
+/* Words of an instance, as templates/blocks/profile.cuh writes them: one that says nothing, the stamps, seven numbers.
+ */
+enum { BEGAN, ENDED, LEFT, BEGAN_NS, ENDED_NS, PLACE, BLOCK, NUMBERS, OTHERS = NUMBERS + 1, STEP_BIT = 52 };
 
 static int count_instances(const struct plan *plan)
 {
@@ -23,7 +19,7 @@ static int count_instances(const struct plan *plan)
 int profile_find(struct tw_device *device, void *module, const struct plan *plan, int room,
                  struct profile_memory *memory, struct tw_error *error)
 {
-    size_t wanted = (size_t)count_instances(plan) * PROFILE_BLOCKS * (size_t)room * sizeof(struct written);
+    size_t wanted = (size_t)count_instances(plan) * PROFILE_BLOCKS * (size_t)room * sizeof(uint64_t);
     int result = device->driver->module_global(&memory->address, &memory->bytes, module, "tilewright_profile");
     if (result == TW_CUDA_NOT_FOUND)
         return tw_fail(error, TW_ERROR_NOT_FOUND, "%s stamps nothing", plan->entry);
@@ -31,6 +27,11 @@ int profile_find(struct tw_device *device, void *module, const struct plan *plan
     if (status == TW_OK && memory->bytes != wanted)
         return tw_fail(error, TW_ERROR_INVALID, "%s: tilewright_profile has %zu bytes, not %zu", plan->entry,
                        memory->bytes, wanted);
+    if (status == TW_OK && memory->address >> 32 != (memory->address + memory->bytes - 1) >> 32)
+        return tw_fail(error, TW_ERROR_INVALID,
+                       "%s: tilewright_profile crosses 4 GB, and a stamp counts 32 bits of its "
+                       "address; write a smaller --stamps",
+                       plan->entry);
     return status;
 }
 
@@ -39,32 +40,34 @@ int profile_clear(struct tw_device *device, const struct profile_memory *memory,
     return tw_device_fill(device, memory->address, 0, memory->bytes, error);
 }
 
-/* The stamps of one instance: stamp i of it is at word[i * apart]. Its clocks count from its beginning. A status. */
-static int read_instance(const struct profile *profile, struct profile_instance *in, const struct written *word,
-                         size_t apart, size_t room, struct tw_error *error)
+/* The stamps of one instance, from its words. Its clocks count from its beginning; with the clock at that
+ * taken away, a stamp's number of the step is what stands above 52 bits. A status. */
+static int read_instance(const struct profile *profile, struct profile_instance *in, const uint64_t *word, size_t room,
+                         struct tw_error *error)
 {
     const struct plan_role *role = &profile->plan->role[in->role];
-    in->count = word[PLACE * apart].clock >> 32;
-    if (!word[ENDED_NS * apart].clock || in->count + HEADER > room)
+    const uint64_t *number = word + room - NUMBERS;
+    int64_t places = (int64_t)(room - OTHERS), left = (int64_t)number[LEFT] / 8, made = places - left;
+    if (!number[ENDED] || (int64_t)number[LEFT] % 8 || made < 0)
         return tw_fail(error, TW_ERROR_DAMAGED, "%s: instance %d of role %s has left no stamps", profile->plan->entry,
                        in->instance, role->name);
-    in->full = in->count + HEADER == room;
-    in->began_ns = word[BEGAN_NS * apart].clock;
-    in->ended_ns = word[ENDED_NS * apart].clock;
+    in->count = (size_t)(left > 0 ? made : places);
+    in->full = left <= 0;
+    in->began_ns = number[BEGAN_NS];
+    in->ended_ns = number[ENDED_NS];
     in->began = 0;
-    in->ended = word[ENDED * apart].clock - word[BEGAN * apart].clock;
+    in->ended = number[ENDED] - number[BEGAN];
     in->stamp = tw_alloc(profile->rt, (in->count + 1) * sizeof *in->stamp);
     if (!in->stamp)
         return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
     for (size_t i = 0; i < in->count; i++) {
-        const struct written stamp = word[(HEADER + i) * apart];
-        const uint64_t clock = stamp.clock - word[BEGAN * apart].clock;
-        uint64_t before = i ? in->stamp[i - 1].clock : in->began;
-        if (stamp.step < 1 || stamp.step > (uint64_t)role->step_count || clock < before || clock > in->ended)
+        const uint64_t stamp = word[1 + i] - number[BEGAN], step = stamp >> STEP_BIT;
+        const uint64_t clock = stamp & (((uint64_t)1 << STEP_BIT) - 1);
+        const uint64_t before = i ? in->stamp[i - 1].clock : in->began;
+        if (step < 1 || step > (uint64_t)role->step_count || clock < before || clock > in->ended)
             return tw_fail(error, TW_ERROR_DAMAGED, "%s: stamp %zu of role %s is of step %llu at clock %llu",
-                           profile->plan->entry, i, role->name, (unsigned long long)stamp.step,
-                           (unsigned long long)clock);
-        in->stamp[i] = (struct profile_stamp){clock, (int)stamp.step - 1};
+                           profile->plan->entry, i, role->name, (unsigned long long)step, (unsigned long long)clock);
+        in->stamp[i] = (struct profile_stamp){clock, (int)step - 1};
     }
     return TW_OK;
 }
@@ -94,7 +97,7 @@ void profile_settle(struct profile *profile)
         for (int i = 0; i < profile->instances; i++) {
             const struct profile_instance *in = &b->instance[i];
             b->clocks = in->ended > b->clocks ? in->ended : b->clocks;
-            b->began_ns = in->began_ns < b->began_ns ? in->began_ns : b->began_ns;
+            b->began_ns = in->began_ns && in->began_ns < b->began_ns ? in->began_ns : b->began_ns;
             if (in->full || in->ended_ns <= in->began_ns)
                 continue;
             clocks += (double)(in->ended - in->began);
@@ -104,10 +107,9 @@ void profile_settle(struct profile *profile)
     }
 }
 
-static int read_block(struct profile *profile, int n, const struct written *word, size_t room, struct tw_error *error)
+static int read_block(struct profile *profile, int n, const uint64_t *word, size_t room, struct tw_error *error)
 {
     struct profile_block *b = &profile->block[n];
-    size_t apart = (size_t)profile->instances * PROFILE_BLOCKS;
     int at = 0, status = TW_OK;
     uint64_t *began = tw_alloc_zeroed(profile->rt, sizeof *began * (size_t)(profile->instances + 1));
     b->instance = tw_alloc_zeroed(profile->rt, sizeof *b->instance * (size_t)(profile->instances + 1));
@@ -115,13 +117,13 @@ static int read_block(struct profile *profile, int n, const struct written *word
         status = tw_fail(error, TW_ERROR_MEMORY, "out of memory");
     for (int r = 0; r < profile->plan->role_count; r++)
         for (int i = 0; i < profile->plan->role[r].instances && status == TW_OK; i++, at++) {
-            const struct written *own = word + n * profile->instances + at;
+            const uint64_t *own = word + (size_t)(n * profile->instances + at) * room;
             b->instance[at].role = r;
             b->instance[at].instance = i;
-            began[at] = own[BEGAN * apart].clock;
-            b->number = own[BLOCK * apart].clock >> 32;
-            b->multiprocessor = (uint32_t)own[PLACE * apart].clock - 1;
-            status = read_instance(profile, &b->instance[at], own, apart, room, error);
+            began[at] = own[room - NUMBERS + BEGAN];
+            b->number = own[room - NUMBERS + BLOCK] >> 32; /* the last instance's */
+            b->multiprocessor = (uint32_t)own[room - NUMBERS + PLACE] - 1;
+            status = read_instance(profile, &b->instance[at], own, room, error);
         }
     if (status == TW_OK)
         settle_block(profile, b, began);
@@ -134,11 +136,11 @@ int profile_take(struct profile *profile, struct tw_runtime *rt, struct tw_devic
 {
     *profile = (struct profile){.rt = rt, .plan = plan, .instances = count_instances(plan)};
     profile->timed = strcmp(device->ops->kind, "emu") != 0;
-    size_t room = memory->bytes / sizeof(struct written) / PROFILE_BLOCKS / (size_t)profile->instances;
-    struct written *word = tw_alloc(rt, memory->bytes);
+    size_t room = memory->bytes / sizeof(uint64_t) / PROFILE_BLOCKS / (size_t)profile->instances;
+    uint64_t *word = tw_alloc(rt, memory->bytes);
     int status = word ? tw_device_download(device, word, memory->address, memory->bytes, error)
                       : tw_fail(error, TW_ERROR_MEMORY, "out of memory");
-    profile->grid = status == TW_OK ? (uint32_t)word[BLOCK * PROFILE_BLOCKS * (size_t)profile->instances].clock : 0;
+    profile->grid = status == TW_OK ? (uint32_t)word[(size_t)profile->instances * room - NUMBERS + BLOCK] : 0;
     for (int n = 0; n < (profile->grid > 1 ? 2 : 1) && status == TW_OK; n++) {
         profile->blocks = n + 1;
         status = read_block(profile, n, word, room, error);

@@ -1,24 +1,20 @@
 //@ -- Profile builds: what stamps the clock behind the steps of the roles, in the grid's first block and its middle
 //@ -- one. One thread of each instance of a role stamps. gen/verify/profile.c reads what is written here.
-//@ -- room: stamps of an instance, the six at its beginning among them.
+//@ -- room: words of an instance, those that are no stamps among them.
 //@ param roles table
 //@ param room int
 //@ local executors = 0
 //@ for _, role in ipairs(roles) do executors = executors + role.instances end
-//@ local regions = 2 * executors
-//@ local apart = 16 * regions
-//@ local limit = apart * room
-// Stamp i of instance r is at i * ${regions} + r: the clock, and the number of the step that has just been made. The
-// first six have a number in the clock's place, of the instance: nanoseconds and clock at its beginning, then at its
-// end; multiprocessor + 1, and above it the number of stamps; blocks of the grid, and above it which this is.
-struct alignas(16) profile_stamp {
-    u64 clock, step;
-};
+//@ local regions, last = 2 * executors, executors - 1
+// Each instance has ${room} words: one that says nothing; its stamps, each the clock and, added at bit 52, the number
+// of the step that has just been made; and seven numbers: clock at its beginning and its end, bytes of room left (below
+// 0: there was not enough), nanoseconds at beginning and end, multiprocessor + 1, blocks of the grid and above it which
+// this is. The last four are the last instance's alone: others go on at once.
 extern "C" {
-__device__ profile_stamp tilewright_profile[${regions} * ${room}];
+__device__ u64 tilewright_profile[${regions} * ${room}];
 }
 
-// All 64 bits: of 32 the compiler makes a slower read.
+// All 64 bits are made use of: of 32 the compiler makes a slower read.
 __device__ __forceinline__ u64 profile_clock()
 {
     u64 now;
@@ -41,53 +37,71 @@ __device__ __forceinline__ u64 profile_place()
 }
 
 // The stamp that was taken last, which is written when the next one is taken: who reads the clock need not wait for it.
+// Addresses have one upper half, so that a stamp adds and compares 32 bits.
 struct profile_stamps {
-    u32 to;   // where it goes, in bytes: past the end for those that stamp nothing, and once there is no room
-    u64 step; // 0: none in hand
-    u64 clock;
+    u64 to;    // where it goes
+    u64 stamp; // before the first one nothing is in hand, which goes into the word that says nothing
+    u32 limit; // lower half of the address behind the stamps; 0: this thread stamps nothing
 };
 
-// began: the clock when the kernel began. Before the first stamp none is in hand, which goes where profile_end writes.
+__device__ __forceinline__ void profile_put(const profile_stamps &s, u32 number, u64 value)
+{
+    asm volatile("{\n"
+                 ".reg .b64 at;\n"
+                 "mov.b64 at, {%0, %1};\n"
+                 "st.global.b64 [at], %2;\n"
+                 "}"
+                 :
+                 : "r"(s.limit + number * 8), "r"((u32)(s.to >> 32)), "l"(value)
+                 : "memory");
+}
+
+// began: the clock when the kernel began.
 __device__ __forceinline__ profile_stamps profile_begin(u64 began, u32 executor, bool one)
 {
     const u32 blocks = gridDim.x * gridDim.y * gridDim.z;
     const u32 block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
     if (!one || (block != 0 && block != blocks / 2))
-        return {~0u, 0, 0};
+        return {0, 0, 0};
     const u32 region = (block == 0 ? 0 : ${executors}) + executor;
-    tilewright_profile[region].clock = profile_time();
-    tilewright_profile[${regions} + region].clock = began;
-    return {${apart} * 5 + 16 * region, 0, 0};
+    const u64 at = __cvta_generic_to_global(tilewright_profile + region * ${room});
+    const profile_stamps s = {at, 0, (u32)at + (${room} - 7) * 8};
+    profile_put(s, 0, began);
+    if (executor == ${last}) {
+        profile_put(s, 3, profile_time());
+        profile_put(s, 5, profile_place());
+        profile_put(s, 6, (u64)block << 32 | blocks);
+    }
+    return s;
 }
 
 // The step is made. Without a branch: threads that stamp nothing come by, too.
-__device__ __forceinline__ void profile_mark(profile_stamps &s, u64 step)
+template <u32 STEP> __device__ __forceinline__ void profile_mark(profile_stamps &s)
 {
     asm volatile("{\n"
                  ".reg .pred room;\n"
-                 ".reg .b64 to;\n"
-                 "setp.lt.u32 room, %0, ${limit};\n"
-                 "cvt.u64.u32 to, %0;\n"
-                 "add.s64 to, to, %4;\n"
-                 "@room st.global.v2.b64 [to], {%2, %1};\n"
-                 "@room add.u32 %0, %0, ${apart};\n"
-                 "mov.b64 %1, %3;\n"
-                 "mov.u64 %2, %%clock64;\n"
+                 ".reg .b32 low, high;\n"
+                 "mov.b64 {low, high}, %0;\n"
+                 "setp.lt.u32 room, low, %2;\n"
+                 "@room st.global.b64 [%0], %1;\n"
+                 "add.u32 low, low, 8;\n"
+                 "mov.b64 %0, {low, high};\n"
+                 "mov.u64 %1, %%clock64;\n"
+                 "mov.b64 {low, high}, %1;\n"
+                 "add.u32 high, high, %3;\n"
+                 "mov.b64 %1, {low, high};\n"
                  "}"
-                 : "+r"(s.to), "+l"(s.step), "+l"(s.clock)
-                 : "l"(step), "l"(__cvta_generic_to_global(tilewright_profile)));
+                 : "+l"(s.to), "+l"(s.stamp)
+                 : "r"(s.limit), "n"(STEP << 20));
 }
 
-__device__ __forceinline__ void profile_end(profile_stamps s)
+__device__ __forceinline__ void profile_end(profile_stamps s, u32 executor)
 {
-    profile_mark(s, 0); // the last one is written
-    if (s.to == ~0u)
+    profile_mark<0>(s); // the last one is written
+    if (s.limit == 0)
         return;
-    const u32 blocks = gridDim.x * gridDim.y * gridDim.z;
-    const u32 block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
-    const u32 region = s.to / 16 % ${regions};
-    tilewright_profile[${regions} * 2 + region].clock = profile_time();
-    tilewright_profile[${regions} * 3 + region].clock = profile_clock();
-    tilewright_profile[${regions} * 4 + region].clock = (u64)(s.to / ${apart} - 6) << 32 | profile_place();
-    tilewright_profile[${regions} * 5 + region].clock = (u64)block << 32 | blocks;
+    profile_put(s, 1, profile_clock());
+    profile_put(s, 2, (u64)(i64)(int)(s.limit - (u32)s.to));
+    if (executor == ${last})
+        profile_put(s, 4, profile_time());
 }

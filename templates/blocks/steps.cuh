@@ -1200,7 +1200,7 @@ ${call}(args, ${ring}_fill, ${list});
 ${ring}_advance(${ring}_fill);
 //@         end
 //@         if profile() > 0 then
-profile_mark(stamps, ${i});
+profile_mark<${i}>(stamps);
 //@         end
 //@         if has(step, "loop") then shallower() end
 //@         if has(step, "loop") and not together(next_step) then
@@ -1347,7 +1347,7 @@ ${call}(${step.place}, ${ring}_stage, ${who});
 //@             if profile() > 0 then
 if (${turn} > 0) {
     ${call}(${ring}_oldest);
-    profile_mark(stamps, ${i});
+    profile_mark<${i}>(stamps);
 }
 //@             else
 if (${turn} > 0)
@@ -1518,6 +1518,6 @@ ${call}(args, consumer, buffer, ${places});
 //@         end
 //@     end
 //@     if profile() > 0 and not past and stamped(step) then
-profile_mark(stamps, ${i});
+profile_mark<${i}>(stamps);
 //@     end
 //@ end

@@ -256,10 +256,15 @@ static void rows(void **state)
 
 /* ---- memory that a kernel has left ------------------------------------------------------------------------------- */
 
-enum { REGIONS = 6, ROOM = 16, HEADER = 6 };
-static struct written {
-    uint64_t clock, step;
-} memory[REGIONS * ROOM];
+/* By region: a word that says nothing, 8 stamps, numbers from NUMBERS on: clock at its beginning and its end, bytes of
+ * room left; of the last instance nanoseconds at beginning and end, multiprocessor + 1, number and count of blocks. */
+enum { REGIONS = 6, ROOM = 16, NUMBERS = 9, LEFT = NUMBERS + 2 };
+static uint64_t memory[REGIONS * ROOM];
+
+static uint64_t written(uint64_t clock, int step)
+{
+    return ((uint64_t)step << 52) + clock;
+}
 
 static int download(struct tw_device *device, void *to, uint64_t from, size_t bytes, struct tw_error *error)
 {
@@ -273,18 +278,13 @@ static int download(struct tw_device *device, void *to, uint64_t from, size_t by
 /* Instance i of block n begins at this clock and has two stamps. */
 static void leave(int n, int i, uint64_t began, int first, int second)
 {
-    struct written *word = memory + n * 3 + i;
+    uint64_t *word = memory + (n * 3 + i) * ROOM;
     const uint64_t block = n ? 7 : 0;
-    const struct written own[] = {{100, 0},
-                                  {began, 0},
-                                  {600, 0},
-                                  {began + 500, 0},
-                                  {(uint64_t)2 << 32 | 5, 0},
-                                  {block << 32 | 14, 0},
-                                  {began + 10, (uint64_t)first},
-                                  {began + 30, (uint64_t)second}};
-    for (size_t k = 0; k < sizeof own / sizeof *own; k++)
-        word[k * REGIONS] = own[k];
+    const uint64_t number[] = {began, began + 500, 6 * 8, 100, 600, 5, block << 32 | 14};
+    memset(word, 0, ROOM * sizeof *word);
+    word[1] = written(began + 10, first);
+    word[2] = written(began + 30, second);
+    memcpy(word + NUMBERS, number, (i == 2 ? 7 : 3) * sizeof *number);
 }
 
 static int take(struct world *w, struct profile *profile, struct tw_error *error)
@@ -331,14 +331,15 @@ static void damaged(void **state)
 {
     const struct {
         int word;
-        struct written value;
+        uint64_t value;
     } damage[] = {
-        {HEADER, {5010, 0}},                           /* no step */
-        {HEADER, {5010, 7}},                           /* one more than the producer has */
-        {HEADER + 1, {5005, 2}},                       /* before the first */
-        {HEADER + 1, {9000, 2}},                       /* behind the end */
-        {2, {0, 0}},                                   /* it did not end */
-        {4, {(uint64_t)(ROOM - HEADER + 1) << 32, 0}}, /* more stamps than there is room */
+        {1, written(5010, 0)}, /* no step */
+        {1, written(5010, 7)}, /* one more than the producer has */
+        {2, written(5005, 2)}, /* before the first */
+        {2, written(9000, 2)}, /* behind the end */
+        {NUMBERS + 1, 0},      /* it did not end */
+        {LEFT, 9 * 8},         /* more room than there is */
+        {LEFT, 6 * 8 + 4},     /* half a stamp */
     };
     (void)state;
     for (size_t d = 0; d < sizeof damage / sizeof *damage; d++) {
@@ -350,7 +351,7 @@ static void damaged(void **state)
             leave(0, i, 5000, 1, 2);
             leave(1, i, 5000, 1, 2);
         }
-        memory[damage[d].word * REGIONS] = damage[d].value;
+        memory[damage[d].word] = damage[d].value;
         assert_int_equal(take(&w, &p, &error), TW_ERROR_DAMAGED);
         assert_true(error.text[0]);
         profile_free(&p);
@@ -358,11 +359,38 @@ static void damaged(void **state)
     }
 }
 
+/* An instance that made more stamps than there is room has those that fit; clocks have bits where steps are. */
+static void overfull(void **state)
+{
+    struct world w;
+    struct profile p;
+    struct tw_error error;
+    const uint64_t began = ((uint64_t)1 << 60) - 20;
+    (void)state;
+    begin(&w, true);
+    for (int i = 0; i < 3; i++) {
+        leave(0, i, began, 1, 2);
+        leave(1, i, began, 1, 2);
+    }
+    for (int k = 0; k < 8; k++)
+        memory[1 + k] = written(began + 10 * (uint64_t)(k + 1), 1 + k % 6);
+    memory[LEFT] = (uint64_t)(-3 * 8);
+    assert_int_equal(take(&w, &p, &error), TW_OK);
+    const struct profile_instance *in = &p.block[0].instance[0];
+    assert_true(in->full);
+    assert_int_equal(in->count, 8);
+    for (int k = 0; k < 8; k++)
+        assert_int_equal(in->stamp[k].clock, 10 * (k + 1));
+    assert_false(p.block[0].instance[1].full);
+    profile_free(&p);
+    tw_runtime_close(&w.rt);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(alone), cmocka_unit_test(items),   cmocka_unit_test(together), cmocka_unit_test(untimed),
-        cmocka_unit_test(rows),  cmocka_unit_test(reading), cmocka_unit_test(damaged),
+        cmocka_unit_test(rows),  cmocka_unit_test(reading), cmocka_unit_test(damaged),  cmocka_unit_test(overfull),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
