@@ -187,6 +187,33 @@ static int build_quotient(struct build *b, const struct expr_node *n)
     return expr_binary(g, EXPR_MUL, dividend, expr_binary(g, EXPR_DIV, expr_real(g, 1.0), divisor));
 }
 
+/* A real sum, difference or product one of whose operands is an integer that goes by the column: what is the row's is
+ * converted, and multiplied, once a row, and a constant is left for the element. -1: it is none. */
+static int build_with_column(struct build *b, const struct expr_node *n)
+{
+    struct work *w = &b->d->work;
+    struct expr_graph *g = &w->l->plan->fused;
+    if (n->type != EXPR_REAL || (n->op != EXPR_ADD && n->op != EXPR_SUB && n->op != EXPR_MUL) || b->d->placing)
+        return -1;
+    for (int i = 0; i < 2; i++) {
+        int steps, other = n->arg[1 - i];
+        int first = w->graph.node[other].type == EXPR_REAL
+                        ? derive_column_sum(b->d, b->op, n->arg[i], b->shift - b->d->shift, &steps, &b->status)
+                        : 0;
+        if (!first)
+            continue;
+        const int beside = build(b, other), at = plan_number(first);
+        if (b->status)
+            return -1;
+        if (n->op == EXPR_MUL && !(work_scope(w, other) & WORK_COLUMN))
+            return expr_binary(g, EXPR_ADD, expr_binary(g, EXPR_MUL, beside, at),
+                               expr_binary(g, EXPR_MUL, beside, steps));
+        const int sum = expr_binary(g, EXPR_ADD, at, steps);
+        return i == 0 ? expr_binary(g, n->op, sum, beside) : expr_binary(g, n->op, beside, sum);
+    }
+    return -1;
+}
+
 /* The part that remains of a choice or a conjunction whose condition is known to hold; -1: it is no such node. */
 static int without_condition(const struct expr_graph *g, const struct expr_node *n)
 {
@@ -270,7 +297,7 @@ static int build(struct build *b, int node)
         for (int i = 0; i < n.rank; i++)
             index[i] = build(b, w->graph.index[n.first_index + i]);
         result = b->status ? -1 : expr_tensor(g, (int)n.integer, n.type, n.rank, index);
-    } else {
+    } else if ((result = build_with_column(b, &n)) < 0 && !b->status) {
         for (int i = 0; i < 3; i++)
             n.arg[i] = build(b, n.arg[i]);
         result = b->status ? -1 : without_condition(g, &n);

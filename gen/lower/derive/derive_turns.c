@@ -82,6 +82,39 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
     return *status || bound < 0 ? 0 : plan_some(bound);
 }
 
+int derive_column_sum(struct derive *d, int op, int integer, int shift, int *steps, int *status)
+{
+    struct work *w = &d->work;
+    struct expr_graph *g = &w->l->plan->fused;
+    struct linear l;
+    int column = -1;
+    if (*status || w->graph.node[integer].type != EXPR_INT || !(work_scope(w, integer) & WORK_COLUMN) ||
+        !linear_sum(w, integer, &l))
+        return 0;
+    for (int i = 0; i < l.count; i++) {
+        if (w->graph.node[l.node[i]].op == EXPR_COLUMN)
+            column = i;
+        else if (work_scope(w, l.node[i]) & WORK_COLUMN)
+            return 0;
+    }
+    if (column < 0 || l.coefficient[column] == 0)
+        return 0;
+    const int by = expr_int(g, l.coefficient[column]);
+    int first = expr_binary(g, EXPR_MUL, expr_leaf(g, EXPR_ACC, EXPR_INT, 0), by);
+    first = expr_binary(g, EXPR_ADD, first, expr_int(g, l.constant));
+    for (int i = 0; i < l.count && !*status; i++) {
+        if (i == column || l.coefficient[i] == 0)
+            continue;
+        const bool less = l.coefficient[i] < 0;
+        int term = plan_number(derive_built(d, op, l.node[i], shift, status));
+        if (!*status)
+            term = expr_binary(g, EXPR_MUL, term, expr_int(g, less ? -l.coefficient[i] : l.coefficient[i]));
+        first = *status ? first : expr_binary(g, less ? EXPR_SUB : EXPR_ADD, first, term);
+    }
+    *steps = expr_binary(g, EXPR_MUL, expr_leaf(g, EXPR_INDEX, EXPR_INT, 0), by);
+    return *status || first < 0 || *steps < 0 ? 0 : plan_some(expr_cast(g, first, TW_FP32));
+}
+
 /* The loop ends where the node's value is reached, or before. */
 static bool ends_at(const struct expr_graph *g, int to, int node)
 {

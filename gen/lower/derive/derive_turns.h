@@ -45,6 +45,11 @@ int derive_turns_inside(struct derive *d, int loop, struct derive_inside *turns)
  * where it does not hold; 0: it is none, or *status says why. */
 int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
 
+/* An integer that goes by the column, as a real operand: plan_some(node) of its value at the thread's first column, one
+ * for the row, and in *steps the node of what the element's own column adds, a constant. As reals their sum is the
+ * integer's up to 2^24, and rounded once more beyond. 0: it is none, or *status says why. */
+int derive_column_sum(struct derive *d, int op, int integer, int shift, int *steps, int *status);
+
 /* ---- derive_idle.c */
 
 /* Conditions that turn from true to false as the loop goes on, or from false to true, and without which its turns

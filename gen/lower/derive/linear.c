@@ -50,3 +50,10 @@ bool linear_difference(const struct work *w, int condition, struct linear *l)
     l->constant -= strict;
     return !l->fails;
 }
+
+bool linear_sum(const struct work *w, int node, struct linear *l)
+{
+    *l = (struct linear){0};
+    add_sum(w, l, node, 1);
+    return !l->fails;
+}

@@ -17,4 +17,7 @@ struct linear {
 /* The condition as l >= 0. False where it is none of the four comparisons of integers. */
 bool linear_difference(const struct work *w, int condition, struct linear *l);
 
+/* The integer as such a sum. False where it has more terms. */
+bool linear_sum(const struct work *w, int node, struct linear *l);
+
 #endif
