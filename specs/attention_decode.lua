@@ -118,7 +118,7 @@ local function paged(size, parts)
     run = {
       { B = 3, R = 1, G = 1, P = 2400 // size, T = 2304 // size },
       { B = 5, R = 2, G = 2, P = 900 // size, T = 768 // size },
-      { B = 2, R = 16, G = 1, P = 3, T = 1 },
+      { B = 2, R = 16, G = 1, P = 3, T = 1 }, { B = 6, R = 16, G = 1, P = 640 // size, T = 512 // size },
     },
     bench = { { B = 32, R = 1, G = 8, P = 32 * 4096 // size, T = 4096 // size } },
   }

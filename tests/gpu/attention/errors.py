@@ -27,7 +27,8 @@ def tensors(folder):
     for t in case["tensors"]:
         if t["dtype"] in DTYPES and not t["out"]:
             with open(os.path.join(folder, t["name"]), "rb") as file:
-                raw = torch.frombuffer(bytearray(file.read()), dtype=torch.uint8)
+                held = bytearray(file.read())
+            raw = torch.frombuffer(held, dtype=torch.uint8) if held else torch.empty(0, dtype=torch.uint8)
             got[t["name"]] = raw.view(DTYPES[t["dtype"]]).reshape(t["extent"])
     return case, got
 
