@@ -103,14 +103,7 @@ ${banner}
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = sizes
 
 //@ include "blocks/convert.cuh" dtypes = dtypes
-//@ local packed = nil -- fp8 that operands are computed in
-//@ for _, s in ipairs(plan.role.block.step) do
-//@     local to = s.op == "touch" and has(s, "place") and place[s.place]
-//@     if to and to.kind == "operand" and to.dtype:sub(1, 3) == "fp8" then packed = { [to.dtype] = true } end
-//@ end
-//@ if packed then
-//@ include "blocks/operand_bytes.cuh" dtypes = packed
-//@ end
+//@ include "blocks/operand_bytes.cuh" model = plan
 
 //@ include "blocks/math.cuh" fused = plan.fused
 //@ if adds then
@@ -134,15 +127,7 @@ ${banner}
 //@     end
 //@ end
 
-//@ if has(plan, "list") then
-
-// A word of the records of which turns there are, behind the counters of the workspace.
-//@ local list_words = plan.list.offset // 4
-__device__ __forceinline__ int listed(const arguments &args, i64 at)
-{
-    return ((const int *)args.workspace)[${list_words} + at];
-}
-//@ end
+//@ include "blocks/listed.cuh" model = plan
 //@ if profile() > 0 then
 //@ include "blocks/profile.cuh" roles = plan.role, room = profile()
 

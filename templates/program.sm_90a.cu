@@ -59,14 +59,7 @@ ${banner}
 //@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block
 
 //@ include "blocks/convert.cuh" dtypes = dtypes
-//@ local packed = nil -- fp8 that operands are computed in
-//@ for _, s in ipairs(plan.role.consumer.step) do
-//@     local to = s.op == "touch" and has(s, "place") and place[s.place]
-//@     if to and to.kind == "operand" and to.dtype:sub(1, 3) == "fp8" then packed = { [to.dtype] = true } end
-//@ end
-//@ if packed then
-//@ include "blocks/operand_bytes.cuh" dtypes = packed
-//@ end
+//@ include "blocks/operand_bytes.cuh" model = plan
 
 //@ include "blocks/math.cuh" fused = plan.fused
 //@ include "blocks/elements.cuh" model = plan, read = read
@@ -74,15 +67,6 @@ ${banner}
 //@ include "blocks/parts_last.cuh" model = plan, threads = launch.block - 128, first = 128,
 //@     barrier = plan.barrier.parts_barrier.id
 
-//@ end
-//@ if has(plan, "list") then
-
-// A word of the records of which turns there are, behind the counters of the workspace.
-//@ local list_words = plan.list.offset // 4
-__device__ __forceinline__ int listed(const arguments &args, i64 at)
-{
-    return ((const int *)args.workspace)[${list_words} + at];
-}
 //@ end
 //@ if staged then
 //@ include "blocks/store_tile.cuh" ring = staged, outputs = outputs, roles = plan.role,

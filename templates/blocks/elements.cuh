@@ -1,7 +1,8 @@
 //@ -- What single elements and pairs of tensors are read and added to by: of tensors that functions name (read), and
-//@ -- where a consumer's step adds to what is there; and what of a stage is read row by row.
+//@ -- where a consumer's step adds to what is there; what of a stage is read row by row; and which turns there are.
 //@ param model table
 //@ param read table
+//@ include "blocks/listed.cuh" model = model
 //@ local adds = false
 //@ for _, step in ipairs(model.role.consumer.step) do adds = adds or has(step, "adds") end
 //@ if adds then

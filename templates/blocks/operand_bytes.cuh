@@ -7,7 +7,15 @@
 //@ --
 //@ -- Of both it takes low halves where t < 2, else high ones. Two shuffles do for two words: even lanes give what the
 //@ -- lower two ask for while odd ones give what the upper two do, then the other way round.
-//@ param dtypes table
+//@ param model table
+//@ local dtypes, any = {}, false -- fp8 that operands are computed in
+//@ for _, role in ipairs(model.role) do
+//@     for _, step in ipairs(role.step) do
+//@         local to = step.op == "touch" and has(step, "place") and model.place[step.place]
+//@         if to and to.kind == "operand" and to.dtype:sub(1, 3) == "fp8" then dtypes[to.dtype], any = true, true end
+//@     end
+//@ end
+//@ if any then
 
 // Of 32 columns' two words, each of two pairs of results: the words that the operand has.
 __device__ __forceinline__ void exchange_pairs(u32 &low, u32 &high)
@@ -34,4 +42,5 @@ __device__ __forceinline__ void put_${name}(u32 &low, u32 &high, int pair, float
         exchange_pairs(low, high);
 }
 //@     end
+//@ end
 //@ end

@@ -112,7 +112,7 @@ no_meeting|parts|hazard |1|s/^\( *\)parts_meet();/\1;/
 not_told|parts|FAILED|1|s/^\( *\)parts_are_here = parts_last(parts_are_here);/\1parts_are_here = __shfl_sync(~0u, parts_are_here, 0);/
 a_part_less|parts|FAILED|1|s/for (int part = 1; part <= 3 /for (int part = 1; part <= 2 /
 first_part_twice|parts|FAILED|3|s/_get(args, \(.*\), part, /_get(args, \1, part - 1, /
-zeros_missing|parts|workspace|1|s/o_sum_zero(args.*;/;/
+zeros_missing|parts|workspace|1|/void o_sum_get/,/^}/s/^\( *\)\*vector = .*;/\1;/
 rows_unwritten|parts|FAILED|1|/void o_sum_put/,/^}/s/if (rows\[0\])/if (rows[0] \&\& threadIdx.x % 2)/
 page_of_another|pages|FAILED|4|s/pages_at(args, at_b,/pages_at(args, at_b ^ 1,/
 runs_exchanged|pages|FAILED|4|s/_load_run(args, \(.*\), first + k \* 16,/_load_run(args, \1, first + (k ^ 1) * 16,/
