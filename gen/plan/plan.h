@@ -225,7 +225,8 @@ struct plan {
     struct plan_value *value;
     int value_count;
     struct plan_launch launch;
-    int64_t workspace_bytes; /* of device memory, zero before and behind each launch; one at a time uses it */
+    int64_t workspace_bytes; /* of device memory, zero before and behind each launch but for the records of a list; one
+                                at a time uses it */
     int workspace;           /* plan_some(node of graph): so many more, where sizes or the grid decide; 0: none */
 
     struct plan_list *list;  /* NULL: no loop goes by a list */

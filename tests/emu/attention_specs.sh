@@ -34,7 +34,7 @@ local by_hand = require "reference/attention"
 local B, H, R, S = dims "B H R S"
 local inf = math.huge
 local function first(d, x) return d == 0 and x or 0 end
-local function forward(name, q, k, v)
+local function forward(name, q, k, v, slope)
   kernel(name) {
     family = "attention",
     Q = tensor { B, R, H, 64, dtype = "bf16", axes = "b q h d", fill = q },
@@ -44,7 +44,11 @@ local function forward(name, q, k, v)
     LSE = tensor { B, H, R, dtype = "fp32", axes = "b h q" },
     ahead = { s = { turns = 1, before = "o" } },
     arch = { sm_90a = {} },
-    reference = by_hand { d = 64 },
+    slope = slope and tensor { H, dtype = "fp32", fill = slope } or nil,
+    score_mod = slope and function(x, t, i) return x + t.slope[i.h] * (i.kv - i.q - 400) end or nil,
+    reference = by_hand { d = 64, score = slope and function(x, q, kv, at)
+      return x + at.t.slope[at.h] * (kv - q - 400)
+    end or nil },
     run = { { B = 1, H = 1, R = 3, S = 300 } },
   }
 end
@@ -55,9 +59,10 @@ forward("key_minus_inf", one, function(_, s, _, d) return first(d, s % 3 == 0 an
 forward("all_minus_inf", one, function(_, _, _, d) return first(d, -inf) end)
 forward("key_inf", one, function(_, s, _, d) return first(d, s == 9 and inf or s % 7) end)
 forward("value_inf", nil, nil, function(_, s, _, d) return s == 5 and d == 3 and inf or s % 5 end)
+forward("slope_inf", nil, nil, nil, function() return inf end)
 LUA
 "$program" run "$work/specs/values.lua" --device emu --complete random --inputs normal --hazards strict --verbose \
-    >"$work/out" 2>&1 && grep -q '^verified 5 cases of 5 kernels' "$work/out" &&
+    >"$work/out" 2>&1 && grep -q '^verified 6 cases of 6 kernels' "$work/out" &&
     ! grep -q 'large.*nothing is shown' "$work/out"
 ok $? "large and infinite values" "$work/out"
 

@@ -188,7 +188,8 @@ static int build_quotient(struct build *b, const struct expr_node *n)
 }
 
 /* A real sum, difference or product one of whose operands is an integer that goes by the column: what is the row's is
- * converted, and multiplied, once a row, and a constant is left for the element. -1: it is none. */
+ * converted once a row, and the element adds a constant. The product is left as it is: of its two parts one would be NaN
+ * where a factor is infinite. -1: it is none. */
 static int build_with_column(struct build *b, const struct expr_node *n)
 {
     struct work *w = &b->d->work;
@@ -205,9 +206,6 @@ static int build_with_column(struct build *b, const struct expr_node *n)
         const int beside = build(b, other), at = plan_number(first);
         if (b->status)
             return -1;
-        if (n->op == EXPR_MUL && !(work_scope(w, other) & WORK_COLUMN))
-            return expr_binary(g, EXPR_ADD, expr_binary(g, EXPR_MUL, beside, at),
-                               expr_binary(g, EXPR_MUL, beside, steps));
         const int sum = expr_binary(g, EXPR_ADD, at, steps);
         return i == 0 ? expr_binary(g, n->op, sum, beside) : expr_binary(g, n->op, beside, sum);
     }
