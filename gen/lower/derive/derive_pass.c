@@ -188,8 +188,8 @@ static int build_quotient(struct build *b, const struct expr_node *n)
 }
 
 /* A real sum, difference or product one of whose operands is an integer that goes by the column: what is the row's is
- * converted once a row, and the element adds a constant. The product is left as it is: of its two parts one would be NaN
- * where a factor is infinite. -1: it is none. */
+ * converted once a row, and the element adds a constant. The product is left as it is: of its two parts one would be
+ * NaN where a factor is infinite. -1: it is none. */
 static int build_with_column(struct build *b, const struct expr_node *n)
 {
     struct work *w = &b->d->work;
