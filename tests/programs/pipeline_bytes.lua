@@ -19,13 +19,14 @@ for _, type in ipairs { "fp8_e4m3", "fp8_e5m2" } do
       end,
       reference = function(t, n)
         for i = 0, n.M - 1 do
+          local sums = {}
+          for k = 0, depth - 1 do
+            sums[k] = 0
+            for c = 0, n.N - 1 do sums[k] = sums[k] + t.A[i][c] * t.B[k][c] end
+          end
           for j = 0, 63 do
             local d = 0
-            for k = 0, depth - 1 do
-              local s = 0
-              for c = 0, n.N - 1 do s = s + t.A[i][c] * t.B[k][c] end
-              d = d + s * t.C[j][k]
-            end
+            for k = 0, depth - 1 do d = d + sums[k] * t.C[j][k] end
             t.D[i][j] = d
           end
         end
