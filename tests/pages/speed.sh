@@ -1,5 +1,5 @@
 # Measured speed as Markdown, of the files of tests/bench/results.
-#   usage: sh tests/pages/speed.sh chart|gemm|types|attention|rows|emulator, from the top of the tree
+#   usage: sh tests/pages/speed.sh chart|claims|gemm|types|attention|rows|emulator, from the top of the tree
 set -u
 results=tests/bench/results
 
@@ -76,6 +76,9 @@ ratios() {
 }
 
 case ${1:-} in
+claims)
+    PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/claims.py table "$results/h200.json" || [ $? -eq 1 ]
+    ;;
 gemm)
     echo '| M x N x K | burst: cuBLASLt, us | Tilewright, us, TFLOP/s | ratio | sustained: cuBLASLt, us |' \
         'Tilewright, us, TFLOP/s | ratio |'
