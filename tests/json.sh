@@ -138,9 +138,12 @@ told 1 "results --json: no JSON"
 tilewright doctor --json
 described && [ ! -s "$work/err" ]
 ok $? "doctor --json: status $status" "$work/wrong"
+tilewright doctor --device emu --json
+described && [ ! -s "$work/err" ]
+ok $? "doctor --device emu --json: status $status" "$work/wrong"
 
 # Wrong usage is told so too, wherever --json stands.
-for arguments in "results table --json" "results merge --json $work/x" "cache --json" "cache list --max-age 1 --json" "cache --json --none" "doctor --json here" "emu --json" \
+for arguments in "results table --json" "results merge --json $work/x" "cache --json" "cache list --max-age 1 --json" "cache --json --none" "doctor --json here" "doctor --json --device gpu" "emu --json" \
     "emu --gird 1 --json x.cu" "check --json" "run $good --json --device none --seed x" "tensormap explain --none --json" \
     "tensormap decode --json" "tensormap explain --json --cc x"; do
     # shellcheck disable=SC2086

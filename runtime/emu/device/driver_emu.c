@@ -440,6 +440,17 @@ static int drv_stream(void *stream)
 
 /* ---- tensor maps ------------------------------------------------------------------------------------------------- */
 
+static int encode(const struct tw_tensormap_call *call, void *map)
+{
+    uint64_t words[16];
+    if (!current)
+        return no_device();
+    if (tw_tensormap_encode(call, 10 * current->major + current->minor, words) != TW_OK)
+        return refuse(RESULT_INVALID_VALUE, "the tensor map is none: see tilewright tensormap explain");
+    memcpy(map, words, sizeof words);
+    return 0;
+}
+
 static int drv_encode_tiled(void *map, int type, uint32_t rank, void *address, const uint64_t *extents,
                             const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
                             int interleave, int swizzle, int promotion, int fill)
@@ -452,9 +463,6 @@ static int drv_encode_tiled(void *map, int type, uint32_t rank, void *address, c
                                      .swizzle = (uint32_t)swizzle,
                                      .l2 = (uint32_t)promotion,
                                      .oob = (uint32_t)fill};
-    uint64_t words[16];
-    if (!current)
-        return no_device();
     for (uint32_t i = 0; i < rank && i < sizeof call.dim / sizeof *call.dim; i++) {
         call.dim[i] = extents[i];
         call.box[i] = box[i];
@@ -462,10 +470,35 @@ static int drv_encode_tiled(void *map, int type, uint32_t rank, void *address, c
         if (i + 1 < rank)
             call.stride[i] = strides[i];
     }
-    if (tw_tensormap_encode(&call, 10 * current->major + current->minor, words) != TW_OK)
-        return refuse(RESULT_INVALID_VALUE, "the tensor map is none: see tilewright tensormap explain");
-    memcpy(map, words, sizeof words);
-    return 0;
+    return encode(&call, map);
+}
+
+static int drv_encode_im2col(void *map, int type, uint32_t rank, void *address, const uint64_t *extents,
+                             const uint64_t *strides, const int *lower, const int *upper, uint32_t channels,
+                             uint32_t pixels, const uint32_t *element_strides, int interleave, int swizzle,
+                             int promotion, int fill)
+{
+    struct tw_tensormap_call call = {.func = TW_TENSORMAP_IM2COL,
+                                     .dtype = (uint32_t)type,
+                                     .rank = rank,
+                                     .addr = (uint64_t)(uintptr_t)address,
+                                     .channels = channels,
+                                     .pixels = pixels,
+                                     .interleave = (uint32_t)interleave,
+                                     .swizzle = (uint32_t)swizzle,
+                                     .l2 = (uint32_t)promotion,
+                                     .oob = (uint32_t)fill};
+    for (uint32_t i = 0; i < rank && i < sizeof call.dim / sizeof *call.dim; i++) {
+        call.dim[i] = extents[i];
+        call.estride[i] = element_strides[i];
+        if (i + 1 < rank)
+            call.stride[i] = strides[i];
+        if (i + 2 < rank) {
+            call.lower[i] = lower[i];
+            call.upper[i] = upper[i];
+        }
+    }
+    return encode(&call, map);
 }
 
 const struct tw_driver emu_driver_table = {
@@ -501,6 +534,7 @@ const struct tw_driver emu_driver_table = {
     .stream_destroy = drv_stream,
     .stream_synchronize = drv_stream,
     .encode_tiled = drv_encode_tiled,
+    .encode_im2col = drv_encode_im2col,
 };
 
 int emu_driver_enter(struct tw_device *device, struct tw_error *error)
