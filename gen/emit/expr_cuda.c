@@ -106,6 +106,12 @@ static const char *operand(struct printer *p, const struct expr_node *n, int whi
     return cast ? cast : text;
 }
 
+/* Its statement stands in the innermost loop. */
+static bool is_inner(const struct printer *p, const struct expr_node *n)
+{
+    return p->levels && p->level[n - p->g->node] == p->levels->levels - 1;
+}
+
 /* The right side of a node's statement, without parentheses around the whole. */
 static void add_operation(struct printer *p, const struct expr_node *n)
 {
@@ -127,6 +133,10 @@ static void add_operation(struct printer *p, const struct expr_node *n)
             text_string(p->out, i == 0 ? ", " : ")");
         }
     } else if (*s == '@') {
+        const int every = n->op == EXPR_EXP2_DIFF && is_inner(p, n) ? p->names->polynomial : 0;
+        if (every)
+            text_format(p->out, "(pair * 2 + lane) %% %d == %d ? ew_exp2_diff_polynomial(%s, %s) : ", every, every - 1,
+                        operand(p, n, 0), operand(p, n, 1));
         text_format(p->out, "ew_%s(", s + 1);
         for (int i = 0; i < op->arity; i++)
             text_format(p->out, "%s%s", i ? ", " : "", operand(p, n, i));

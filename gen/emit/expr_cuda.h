@@ -32,6 +32,9 @@ struct expr_cuda_names {
      * a node, under which alone the element is read, and else 0, which a whole leaf's text sees to; negative: none. */
     bool (*whole)(void *context, int node);
     int (*guard)(void *context, int node);
+    /* For expr_print_cuda_levels: of so many elements, by `pair` and `lane`, one takes EXP2_DIFF by a polynomial; 0:
+     * none does. */
+    int polynomial;
 };
 
 /* Adds the statements that compute the nodes root[0 .. count - 1], one to a line without a last line feed, each node

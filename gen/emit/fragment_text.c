@@ -274,6 +274,7 @@ enum { MOST_ROOTS = SPEC_MAX_RANK + 2 + MOST_READS };
 struct question {
     const struct plan_step *step;
     bool place, value; /* where it goes; what it is */
+    bool whole;        /* all of it is asked for, not a chunk or a part */
     int root[MOST_ROOTS];
     int count, rank;
     int guards; /* first of root that is the guard of a read */
@@ -302,6 +303,7 @@ static void ask(lua_State *L, struct fragment *f, const char *part, struct quest
     const struct plan_step *step = q->step;
     q->place = step->op == PLAN_GLOBAL && (!*part || strcmp(part, "place") == 0);
     q->value = strcmp(part, "place") != 0;
+    q->whole = !*part;
     if (strcmp(part, "chunk") == 0)
         f->element = "_chunk[i * 4 + half * 2 + lane]";
     if (strcmp(part, "part") == 0)
@@ -325,6 +327,17 @@ static void ask(lua_State *L, struct fragment *f, const char *part, struct quest
     ask_reads(L, f, q);
 }
 
+/* pipeline.polynomial, of what threads compute from elements that lie in pairs. */
+static int polynomial(const struct fragment *f, const struct question *q)
+{
+    if (q->step->op != PLAN_TOUCH || f->lanes || !q->whole)
+        return 0;
+    for (int i = 0; i < f->plan->value_count; i++)
+        if (strcmp(f->plan->value[i].name, "pipeline.polynomial") == 0)
+            return (int)f->plan->value[i].integer;
+    return 0;
+}
+
 /* Fills result; pushes the table of the answer with the statements by level in it. */
 static void print(lua_State *L, struct fragment *f, struct question *q)
 {
@@ -338,7 +351,8 @@ static void print(lua_State *L, struct fragment *f, struct question *q)
                                           .level = level,
                                           .narrow = narrow,
                                           .whole = is_read,
-                                          .guard = guard};
+                                          .guard = guard,
+                                          .polynomial = polynomial(f, q)};
     const struct expr_cuda_levels levels = {out, LEVELS, at};
     if (expr_print_cuda_levels(&f->plan->fused, q->root, q->count, &names, &levels, q->result))
         luaL_error(L, "out of memory");

@@ -87,6 +87,25 @@ __device__ __forceinline__ float ew_exp2_diff(float a, float b)
     return power;
 }
 //@ end
+//@ if need.EXP2_DIFF then
+
+// The same without the special function unit: 2^n by the exponent, 2^f for f of at most 1/2 by a polynomial within
+// 2^-22. NaN stays NaN, below the smallest normal float comes less than it.
+__device__ __forceinline__ float ew_exp2_diff_polynomial(float a, float b)
+{
+    float x = a - (b == __int_as_float(0xff800000) ? 0.0f : b);
+    asm("max.NaN.f32 %0, %0, 0fC2FE0000;\n" // -127
+        "min.NaN.f32 %0, %0, 0f43000000;" // 128
+        : "+f"(x));
+    const float n = x + 12582912.0f, f = x - (n - 12582912.0f); // the last bits of n are the nearest integer
+    float power = fmaf(0.0013264727f, f, 0.009671513f);
+    power = fmaf(power, f, 0.055507336f);
+    power = fmaf(power, f, 0.24022242f);
+    power = fmaf(power, f, 0.693147f);
+    power = fmaf(power, f, 1.0f);
+    return fmaf(f, 0.0f, __int_as_float(__float_as_int(power) + (__float_as_int(n) << 23)));
+}
+//@ end
 //@ if need.LOG2 then
 
 __device__ __forceinline__ float ew_log2(float x)

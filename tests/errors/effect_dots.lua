@@ -18,7 +18,7 @@ local products = kernel "products" {
   arch = { sm_90a = {} },
   cluster = { k = 2 },
   via = { a = "direct", b = "cp_async", bias = "bulk" },
-  pipeline = { turns = true },
+  pipeline = { turns = true, polynomial = 4 },
   schedule = { order = "row", group = 4 },
 }
 kernel "resident_in_turns" { like = products, via = { a = "resident" }, cluster = { k = 1 } }

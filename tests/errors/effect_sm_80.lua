@@ -22,7 +22,7 @@ kernel "alone" {
   ahead = { x = { turns = 1, before = "o" } }, direction = { s = "down" },
   via = { keys = "bulk", values = "direct", shift = "cp_async" },
   l2_promotion = "64B", launch = { programmatic = true },
-  pipeline = { mode = "cooperative" }, schedule = { group = 4 },
+  pipeline = { mode = "cooperative", polynomial = 2 }, schedule = { group = 4 },
 }
 kernel "way" { like = of_both, arch = { sm_80 = {} }, via = { keys = "resident", q = "resident", values = "cp_async" } }
 kernel "acts" { -- on sm_90a

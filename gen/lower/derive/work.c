@@ -179,6 +179,22 @@ static int select_of(struct expr_graph *g, int condition, int yes, int no)
     return expr_binary(g, EXPR_MUL, expr_select(g, condition, x, no), expr_real(g, factor));
 }
 
+/* (x c) d is x (c d): one multiplication, and one rounding, for two. Not of factors so large or small that x c alone
+ * would leave what a float holds where the whole does not, or the other way round. */
+static int product_of(struct expr_graph *g, const struct expr_node *n)
+{
+    static const double least = 0x1p-32, most = 0x1p32;
+    const bool quotient = n->op == EXPR_DIV; /* (x c) / d is x (c / d) */
+    double factor, other;
+    for (int i = quotient; n->type == EXPR_REAL && i < 2; i++) {
+        const int x = without_factor(g, n->arg[1 - i], &other);
+        if (x >= 0 && constant(g, n->arg[i], &factor) && fabs(factor) >= least && fabs(factor) <= most &&
+            other >= least && other <= most)
+            return expr_binary(g, EXPR_MUL, x, expr_real(g, quotient ? other / factor : other * factor));
+    }
+    return expr_add(g, n);
+}
+
 static int import(struct import *m, int node)
 {
     struct expr_graph *g = &m->w->graph;
@@ -208,7 +224,9 @@ static int import(struct import *m, int node)
             n.arg[i] = import(m, n.arg[i]);
         if (m->status)
             return -1;
-        result = n.op == EXPR_SELECT ? select_of(g, n.arg[0], n.arg[1], n.arg[2]) : expr_add(g, &n);
+        result = n.op == EXPR_SELECT ? select_of(g, n.arg[0], n.arg[1], n.arg[2])
+                 : n.op == EXPR_MUL || n.op == EXPR_DIV ? product_of(g, &n)
+                                                        : expr_add(g, &n);
     }
     bool whole = n.type == EXPR_INT && result < 0;
     for (int i = 0; whole && !m->status && i < 3; i++)

@@ -158,6 +158,7 @@ static int decide(struct pipeline *x)
     status = status ? status : what_means_nothing(x);
     status = status ? status : roles(x);
     status = status ? status : pipeline_elements(x);
+    status = status ? status : pipeline_polynomial(x);
     status = status ? status : pipeline_bytes_moved(p);
     if (status)
         return status;

@@ -718,6 +718,7 @@ static int decide(struct pipeline *x)
     status = status ? status : pipeline_list(x);
     status = status ? status : memory_and_roles(x);
     status = status ? status : pipeline_elements(x);
+    status = status ? status : pipeline_polynomial(x);
     status = status ? status : registers(x);
     status = status ? status : pipeline_bytes_moved(p);
     if (status)

@@ -222,6 +222,9 @@ int pipeline_check_store(const struct pipeline *x, int op); /* its value has the
 /* What steps read element by element: pairs of neighbours as one word where that can be, extents for the bounds. Once
  * the steps are there. 0, 1, 3. */
 int pipeline_elements(struct pipeline *x);
+
+/* pipeline.polynomial, where a step takes an exponential of elements. Behind the steps. Returns 0 or 3. */
+int pipeline_polynomial(struct pipeline *x);
 int pipeline_check_elements(const struct pipeline *x); /* that steps can read them; 0, 1, 3 */
 
 /* ---- pipeline_operands.c ----------------------------------------------------------------------------------------- */
