@@ -1,0 +1,51 @@
+-- Lists of blocks for native sparse attention, for the `fill` of specs: entry(b, q, g, s, block, T, S) is what slot s of S
+-- holds for query q of T, where a block has so many keys. Behind a list's end stands T, which is no block.
+local lists = {}
+
+local function hash(a, b, c, d)
+  local x = a * 0x9E3779B97F4A7C15 + b * 0x2545F4914F6CDD1D + c * 0x5851F42D4C957F2D + d * 0x14057B7EF767814F
+  x = (x ~ x >> 31) * 0x9E3779B97F4A7C15
+  return (x ~ x >> 29) >> 20
+end
+
+-- One of the numbers from first to last - 1 that are the share i of n; nil: it has none.
+local function one(first, last, i, n, by)
+  local from, to = first + i * (last - first) // n, first + (i + 1) * (last - first) // n
+  return from < to and from + by % (to - from) or nil
+end
+
+-- What lists may hold: no block (-1), the query's own, the one behind it, a block twice, T.
+function lists.mixed(b, q, g, s, block, T)
+  local own, pick = q // block, hash(b, q, g, s) % 7
+  if pick == 0 then return -1 end
+  if pick == 1 then return own + 1 end
+  if pick == 2 then return T end
+  if pick == 3 then return own end
+  return hash(q, s, b, g) % (own + 1)
+end
+
+-- Blocks before the query's own, each at most once, equally often.
+function lists.uniform(b, q, g, s, block, T, S)
+  local many = math.max(q // block, 1)
+  if many <= S then return s < many and s or T end
+  return one(0, many, s, S, hash(b, q, g, s))
+end
+
+-- The first block, the query's own and the two before it, and such as 16 neighbours draw together: each query has one
+-- in four of those for itself.
+function lists.near(b, q, g, s, block, T, S)
+  local own = q // block
+  if s == 0 then return 0 end
+  if s < 4 then return own - s + 1 > 0 and own - s + 1 or T end
+  local alone = hash(q, s, g, b) % 4 == 0
+  return own > 3 and one(1, own - 2, s - 4, S - 4, hash(b, alone and q + T or q // 16, g, s)) or T
+end
+
+-- How many slots count: none, some, all, more than there are.
+function lists.count(b, q, g, n)
+  if n.T >= 1024 then return n.S end
+  local pick = hash(b, g, q, 5) % 5
+  return pick == 0 and 0 or pick == 1 and -3 or pick == 2 and n.S + 2 or hash(q, b, g, 9) % (n.S + 1)
+end
+
+return lists
