@@ -1,5 +1,5 @@
--- Lists of blocks for native sparse attention, for the `fill` of specs: entry(b, q, g, s, block, T, S) is what slot s of
--- S holds for query q of T, where a block has so many keys. Behind a list's end stands T, which is no block.
+-- Lists of blocks for native sparse attention, for the `fill` of specs. Each function gives, of (b, q, g, s, block, T,
+-- S), what slot s of S holds for query q of T, where a block has so many keys. Behind a list's end stands T: no block.
 local lists = {}
 
 local function hash(a, b, c, d)
