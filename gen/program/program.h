@@ -159,12 +159,11 @@ struct program_data {
     double *const *bound;
 };
 
-/* Runs all items, or of each axis the items that `sample` > 0 takes: the first, the last, the last whole one and random
- * ones by seed, `sample` in all. *items receives how many ran; done[i], where not NULL, marks the elements of output i
- * that were stored. 0; 1 where the data is at fault (a coordinate that leaves its tensor), in *error; 3 out of memory.
- * Threads: none shared; a caller may run parts in parallel by `first` and `count` of the items (count < 0: all), but of
- * a program that adds to a tensor, whose bounds are only known behind the last addition, and which begins with what the
- * tensor holds.
+/* Runs `count` items from the `first` one on, of all or of those whose numbers `item` lists. *items receives how many
+ * ran; done[i], where not NULL, marks the elements of output i that were stored. 0; 1 where the data is at fault (a
+ * coordinate that leaves its tensor), in *error; 3 out of memory. Threads: none shared; a caller may run parts in
+ * parallel, but of a program that adds to a tensor, whose bounds are only known behind the last addition, and which
+ * begins with what the tensor holds.
  *
  * Turns in another order, or in halves, come to the same numbers but for rounding. What casts take away within a loop
  * is not in the bounds: all lowerings of the same turns round the same numbers there. Other turns round others: a power
@@ -174,9 +173,8 @@ struct program_data {
  * writes who leaves them out. */
 enum program_casts { PROGRAM_CASTS_ROUND, PROGRAM_CASTS_FREE_IN_LOOPS, PROGRAM_CASTS_FREE };
 struct program_run {
-    int64_t first, count;
-    int64_t sample;
-    uint64_t seed;
+    int64_t first, count; /* count < 0: all that are there; what `item` lists has `first` + `count` numbers */
+    const int64_t *item;  /* or NULL */
     unsigned char *const *done;
     const bool *down; /* by operation: LOOPs whose turns go from the last to the first; NULL: none */
     bool halves;      /* loops that have a combine run as two halves of their turns, which it puts together */
@@ -195,5 +193,10 @@ int program_evaluate(const struct program *p, const struct spec_kernel *kernel, 
 
 /* Items of the program on these dims; -1 where a size overflows. */
 int64_t program_items(const struct program *p, const int64_t *symbol);
+
+/* A sample of `count` of the items, of which there are no fewer, each once: the first, the last, the one before the
+ * last on each axis, which is whole; behind these random ones by seed and the other corners in turns. A smaller sample
+ * of the same seed is the beginning of a larger one. */
+void program_sample(const struct program *p, const int64_t *symbol, int64_t count, uint64_t seed, int64_t *item);
 
 #endif

@@ -107,6 +107,7 @@ struct trial_turns {
     bool halves;
     const int *parts;
     enum program_casts free_casts;
+    int part; /* of the work that a meaning may take: one of so many; 0: all of it. Its items are among those of all */
 };
 
 /* What a program means, by tensor: of outputs, as struct program_reference has them; else NULL. */
@@ -125,7 +126,7 @@ void trial_meaning_close(const struct trial *t, struct trial_meaning *m);
 int trial_meaning(const struct trial *t, const struct trial_turns *turns, struct trial_meaning *m,
                   struct tw_error *error);
 
-/* The first element of output i that the one writes and that is farther from the other than both bounds; -1. */
+/* The first element of output i that both write and that is farther from the other than both bounds; -1. */
 int64_t trial_meanings_apart(const struct trial *t, int i, const struct trial_meaning *one,
                              const struct trial_meaning *other);
 

@@ -2,6 +2,8 @@
 #include "program/meaning/reference.h"
 #include "verify/trial.h"
 
+enum { PART = 8 }; /* of a meaning's work, the others' one of so many */
+
 /* The first loop that has one; NULL: none does. */
 static const struct program_op *combined(const struct program *p)
 {
@@ -40,8 +42,9 @@ int trial_check_combine(const struct trial *t, const bool *down, const struct tr
                         struct tw_error *error)
 {
     const struct program_op *loop = combined(trial_program(t));
-    const struct trial_turns turns = {.down = down, .free_casts = PROGRAM_CASTS_FREE_IN_LOOPS},
-                             in_halves = {.down = down, .halves = true, .free_casts = PROGRAM_CASTS_FREE_IN_LOOPS};
+    const struct trial_turns turns = {.down = down, .free_casts = PROGRAM_CASTS_FREE_IN_LOOPS, .part = PART},
+                             in_halves = {
+                                 .down = down, .halves = true, .free_casts = PROGRAM_CASTS_FREE_IN_LOOPS, .part = PART};
     struct trial_meaning halves = {0}, free = {0};
     int64_t e = -1;
     int output = -1, status = TW_OK;

@@ -78,7 +78,7 @@ int trial_meaning(const struct trial *t, const struct trial_turns *turns, struct
                                           .out = m->value,
                                           .bound = m->bound,
                                           .done = m->done,
-                                          .budget = MOST_WORK,
+                                          .budget = MOST_WORK / (turns->part ? turns->part : 1),
                                           .memory = &memory,
                                           .seed = r->seed,
                                           .parallel = parallel_for,
@@ -99,7 +99,7 @@ int64_t trial_meanings_apart(const struct trial *t, int i, const struct trial_me
     for (int64_t e = 0, count = shape_count(&t->tensor[i].shape); e < count; e++) {
         double a = one->value[i][e], b = other->value[i][e], bound = one->bound[i][e] + other->bound[i][e];
         bool near = isinf(bound) || a == b || (isnan(a) && isnan(b)) || fabs(a - b) <= bound;
-        if (one->done[i][e] && !near)
+        if (one->done[i][e] && other->done[i][e] && !near)
             return e;
     }
     return -1;

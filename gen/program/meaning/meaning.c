@@ -732,19 +732,20 @@ static int run_operations(struct meaning *m, int from, int to)
 
 /* ---- items ------------------------------------------------------------------------------------------------------- */
 
-static int run_items(struct meaning *m, int64_t *const *chosen, const int64_t *count, int64_t *items)
+static int run_items(struct meaning *m, const int64_t *steps, int64_t *items)
 {
     const struct program *p = m->p;
+    const struct program_run *run = m->run;
     int64_t all = 1;
     for (int a = 0; a < p->axis_count; a++)
-        all *= count[a];
-    int64_t first = m->run->first, end = m->run->count < 0 || m->run->count > all - first ? all : first + m->run->count;
-    for (int64_t item = first; item < end; item++) {
-        int64_t rest = item;
+        all *= steps[a];
+    int64_t end = !run->item && (run->count < 0 || run->count > all - run->first) ? all : run->first + run->count;
+    for (int64_t item = run->first; item < end; item++) {
+        int64_t rest = run->item ? run->item[item] : item;
         for (int a = p->axis_count - 1; a >= 0; a--) {
             int64_t tile = p->axis[a].tile > 0 ? p->axis[a].tile : 1;
-            m->state.at[a] = chosen[a][rest % count[a]] * tile;
-            rest /= count[a];
+            m->state.at[a] = rest % steps[a] * tile;
+            rest /= steps[a];
         }
         int status = run_operations(m, 0, p->op_count);
         if (status)
@@ -765,30 +766,21 @@ int program_evaluate(const struct program *p, const struct spec_kernel *kernel, 
                         .memory = p->graph->memory,
                         .largest = 1,
                         .longest = 1};
-    int64_t *chosen[SPEC_MAX_AXES] = {0}, count[SPEC_MAX_AXES] = {0}, room[SPEC_MAX_AXES] = {0};
-    int64_t done = 0;
+    int64_t steps[SPEC_MAX_AXES], done = 0;
     int status = prepare_all(&m);
     for (int a = 0; a < p->axis_count && !status; a++) {
-        int64_t steps = meaning_steps(p, a, data->symbol);
-        if (steps < 0) {
+        steps[a] = meaning_steps(p, a, data->symbol);
+        if (steps[a] < 0) {
             if (error)
                 *error = (struct program_error){p->loc, "the number of work items overflows"};
             status = 1;
-            break;
         }
-        room[a] = (run->sample > 0 && run->sample < steps ? run->sample : steps) + 1;
-        chosen[a] = allocate(&m, sizeof **chosen * (size_t)room[a]);
-        status = chosen[a] ? 0 : 3;
-        if (chosen[a])
-            count[a] = meaning_sample(steps, room[a] - 1, meaning_scrambled(run->seed + (uint64_t)a), chosen[a]);
     }
     if (!status)
-        status = run_items(&m, chosen, count, &done);
+        status = run_items(&m, steps, &done);
     for (int i = 0; i < kernel->tensor_count && !status; i++)
         if (m.output[i].sum)
             meaning_finish(&m.output[i]);
-    for (int a = 0; a < p->axis_count; a++)
-        release(&m, chosen[a], sizeof **chosen * (size_t)room[a]);
     release_all(&m);
     if (items)
         *items = done;

@@ -201,9 +201,6 @@ bool meaning_next(struct meaning_tape *tape, const struct meaning_state *state, 
 /* Steps along an axis, 1 where no items run along it; -1 where the extent overflows. */
 int64_t meaning_steps(const struct program *p, int axis, const int64_t *symbol);
 
-/* The steps of an axis that a sample takes, rising: the first, the last two (of which one is whole), random ones; all
- * where `sample` is not less. `chosen` has room for one more. Returns how many. */
-int64_t meaning_sample(int64_t steps, int64_t sample, uint64_t seed, int64_t *chosen);
 uint64_t meaning_scrambled(uint64_t x);
 
 /* What a turn adds to the carried value of a PARAM, as a node; -1 where it does anything else with it. */

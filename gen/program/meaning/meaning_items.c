@@ -37,28 +37,79 @@ uint64_t meaning_scrambled(uint64_t x)
     return x ^ x >> 31;
 }
 
-int64_t meaning_sample(int64_t steps, int64_t sample, uint64_t seed, int64_t *chosen)
+/* Steps of the axes, of which each has one at least. */
+struct sampled {
+    int64_t step[SPEC_MAX_AXES], items, whole; /* the item before the last one on each axis */
+    int axes;
+};
+
+/* The item at the first or, by the bits of `ends`, last step of each axis; -1 where another `ends` gives it. */
+static int64_t corner(const struct sampled *s, uint64_t ends)
 {
-    int64_t count = 0;
-    if (sample >= steps) {
-        for (int64_t i = 0; i < steps; i++)
-            chosen[i] = i;
-        return steps;
+    int64_t item = 0;
+    for (int a = 0; a < s->axes; a++) {
+        const bool last = ends >> a & 1;
+        if (last && s->step[a] == 1)
+            return -1;
+        item = item * s->step[a] + (last ? s->step[a] - 1 : 0);
     }
-    const int64_t wanted[3] = {0, steps - 1, steps - 2};
-    for (uint64_t draw = 0; count < sample; draw++) {
-        int64_t step = draw < 3 ? wanted[draw]
-                                : (int64_t)(meaning_scrambled(seed ^ meaning_scrambled(draw)) % (uint64_t)steps),
-                at = 0;
-        while (at < count && chosen[at] < step)
-            at++;
-        if (at < count && chosen[at] == step)
-            continue;
-        memmove(chosen + at + 1, chosen + at, sizeof *chosen * (size_t)(count - at));
-        chosen[at] = step;
-        count++;
+    return item;
+}
+
+static bool is_corner(const struct sampled *s, int64_t item)
+{
+    bool at_end = true;
+    for (int a = s->axes - 1; a >= 0; a--) {
+        const int64_t step = item % s->step[a];
+        at_end = at_end && (step == 0 || step == s->step[a] - 1);
+        item /= s->step[a];
     }
-    return count;
+    return at_end;
+}
+
+static int64_t common_divisor(int64_t a, int64_t b)
+{
+    return b ? common_divisor(b, a % b) : a;
+}
+
+/* Corners and others take turns. Of the others, a stride that shares no divisor with the number of items comes by each
+ * once. */
+void program_sample(const struct program *p, const int64_t *symbol, int64_t count, uint64_t seed, int64_t *item)
+{
+    struct sampled s = {.items = 1, .axes = p->axis_count};
+    for (int a = 0; a < s.axes; a++) {
+        s.step[a] = meaning_steps(p, a, symbol);
+        s.whole = s.whole * s.step[a] + (s.step[a] > 1 ? s.step[a] - 2 : 0);
+        s.items *= s.step[a];
+    }
+    const uint64_t corners = UINT64_C(1) << s.axes;
+    const int64_t last = s.items - 1;
+    int64_t stride = (int64_t)(meaning_scrambled(seed) % (uint64_t)s.items) + 1, taken = 0, passed = 0;
+    int64_t at = (int64_t)(meaning_scrambled(~seed) % (uint64_t)s.items);
+    while (common_divisor(s.items, stride) > 1)
+        stride++;
+    const int64_t wanted[3] = {0, last, is_corner(&s, s.whole) ? -1 : s.whole};
+    for (int i = 0; i < 3 && taken < count; i++)
+        if (wanted[i] >= 0 && (i == 0 || wanted[i] > 0))
+            item[taken++] = wanted[i];
+    for (uint64_t ends = 1; taken < count;) {
+        while (passed < s.items && (is_corner(&s, at) || at == s.whole)) {
+            at = (at + stride) % s.items;
+            passed++;
+        }
+        if (passed < s.items) {
+            item[taken++] = at;
+            at = (at + stride) % s.items;
+            passed++;
+        }
+        for (bool more = taken < count; more && ends < corners; ends++) {
+            const int64_t one = corner(&s, ends);
+            if (one < 0 || one == last)
+                continue;
+            item[taken++] = one;
+            more = false;
+        }
+    }
 }
 
 int meaning_added(const struct program *p, int param)

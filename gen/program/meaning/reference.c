@@ -4,7 +4,8 @@
 
 #include "program/meaning/meaning.h"
 
-enum { PARTS_PER_THREAD = 4, BLOCK_ROWS = 256 };
+/* A sample has FEWEST items however much one costs: the first, the last, corners and some between them. */
+enum { PARTS_PER_THREAD = 4, BLOCK_ROWS = 256, FEWEST = 6, MOST_SAMPLED = 1 << 20 };
 
 bool program_adds_to(const struct program *p, int tensor)
 {
@@ -72,7 +73,7 @@ struct evaluation {
     const struct program_reference *r;
     struct program_data data;
     struct program_run run;
-    int64_t items, parts;
+    int64_t first, items, parts; /* what the parts share: so many items from the first one on */
     struct part {
         int status;
         int64_t work, products;
@@ -91,8 +92,9 @@ static void evaluate_part(void *context, int64_t i)
     struct program_run run = e->run;
     if (e->r->stop && e->r->stop(e->r->stop_context))
         return;
-    run.first = e->items * i / e->parts;
-    run.count = e->items * (i + 1) / e->parts - run.first;
+    const int64_t begin = e->items * i / e->parts;
+    run.first = e->first + begin;
+    run.count = e->items * (i + 1) / e->parts - begin;
     run.work = &e->part[i].work;
     run.products = &e->part[i].products;
     e->part[i].status = program_evaluate(meant(e->r), e->r->kernel, &e->data, &run, NULL, &e->part[i].error);
@@ -106,52 +108,67 @@ static void in_parallel(const struct program_reference *r, int64_t count, void (
         work(context, i);
 }
 
-/* How many steps to take of each axis, 0: all. The first and the last item say what one costs; they stay, evaluated as
- * all are. */
-static int choose_sample(const struct evaluation *e, int64_t *sample, struct program_error *error)
+/* Evaluates `items` items from the first one on in parts, of which two items have one each. *sum is raised by their
+ * work, *most to the most that a part does. */
+static int evaluate_some(struct evaluation *e, int64_t first, int64_t items, int64_t *most, int64_t *sum,
+                         struct program_error *error)
 {
     const struct program_reference *r = e->r;
-    const struct program *p = meant(r);
-    const int64_t items = e->items;
-    int64_t most = 1;
-    *sample = 0;
-    if (r->budget <= 0 || items <= 1)
+    const struct memory *memory = &meant(r)->graph->memory;
+    int status = 0;
+    e->first = first;
+    e->items = items;
+    e->parts = r->parallel ? (int64_t)r->threads * PARTS_PER_THREAD : 2;
+    e->parts = e->parts > items ? items : e->parts;
+    if (e->parts <= 0)
         return 0;
-    for (int i = 0; i < 2; i++) {
-        int64_t work = 0;
-        struct program_run run = e->run;
-        run.first = i ? items - 1 : 0;
-        run.count = 1;
-        run.work = &work;
-        run.products = NULL;
-        int status = program_evaluate(p, r->kernel, &e->data, &run, NULL, error);
-        if (status)
-            return status;
-        most = work > most ? work : most;
+    size_t bytes = sizeof *e->part * (size_t)e->parts;
+    e->part = memory_resize(memory, NULL, 0, bytes);
+    if (!e->part)
+        return 3;
+    memset(e->part, 0, bytes);
+    in_parallel(r, e->parts, evaluate_part, e);
+    for (int64_t i = 0; i < e->parts && !status; i++) {
+        status = e->part[i].status;
+        *sum += e->part[i].work;
+        *most = e->part[i].work > *most ? e->part[i].work : *most;
+        if (r->products)
+            *r->products += e->part[i].products;
+        if (status == 1 && error)
+            *error = e->part[i].error;
     }
-    if (items <= r->budget / most)
-        return 0;
-    for (int64_t s = 1;; s++) {
-        int64_t taken = 1;
-        for (int a = 0; a < p->axis_count; a++) {
-            int64_t steps = meaning_steps(p, a, r->symbol);
-            taken *= steps < s ? steps : s;
-        }
-        if (taken > r->budget / most)
-            return 0;
-        *sample = s;
-    }
+    memory_resize(memory, e->part, bytes, 0);
+    return status;
 }
 
-/* Items of a sample: as program_evaluate takes them. */
-static int64_t sampled_items(const struct program *p, const int64_t *symbol, int64_t sample)
+/* The first and the last item say what one costs, and with that how many there may be. They are the first two of a
+ * sample. */
+static int evaluate_sample(struct evaluation *e, int64_t all, bool *whole, int64_t *work, struct program_error *error)
 {
-    int64_t items = 1;
-    for (int a = 0; a < p->axis_count; a++) {
-        int64_t steps = meaning_steps(p, a, symbol);
-        items *= sample > 0 && sample < steps ? sample : steps;
+    const struct program_reference *r = e->r;
+    const struct memory *memory = &meant(r)->graph->memory;
+    int64_t ends[2] = {0, all - 1}, most = 1;
+    e->run.item = ends;
+    int status = evaluate_some(e, 0, 2, &most, work, error);
+    int64_t count = r->budget / most;
+    count = count > FEWEST ? count : FEWEST;
+    *whole = count >= all;
+    if (status)
+        return status;
+    count = count < MOST_SAMPLED ? count : MOST_SAMPLED;
+    if (*whole) {
+        e->run.item = NULL;
+        return evaluate_some(e, 1, all - 2, &most, work, error);
     }
-    return items;
+    const size_t bytes = sizeof *e->run.item * (size_t)count;
+    int64_t *item = memory_resize(memory, NULL, 0, bytes);
+    if (!item)
+        return 3;
+    program_sample(meant(r), r->symbol, count, r->seed, item);
+    e->run.item = item;
+    status = evaluate_some(e, 2, count - 2, &most, work, error);
+    memory_resize(memory, item, bytes, 0);
+    return status;
 }
 
 static int evaluate(const struct program_reference *r, const struct program_data *data, bool *all, int64_t *work,
@@ -165,45 +182,24 @@ static int evaluate(const struct program_reference *r, const struct program_data
                                    .halves = r->halves,
                                    .parts = r->parts,
                                    .free_casts = r->free_casts,
-                                   .seed = r->seed,
                                    .count = -1}};
+    const int64_t items = program_items(p, r->symbol);
+    int64_t most = 0;
     bool adds = false;
     for (int i = 0; i < r->kernel->tensor_count; i++)
         adds = adds || program_adds_to(p, i);
     *all = true;
-    e.items = program_items(p, r->symbol);
     *work = 0;
-    e.run.work = work;
-    e.run.products = r->products;
     if (r->products)
         *r->products = 0;
-    if (adds || e.items < 0)
+    if (adds || items < 0) {
+        e.run.work = work;
+        e.run.products = r->products;
         return program_evaluate(p, r->kernel, data, &e.run, NULL, error);
-    int status = choose_sample(&e, &e.run.sample, error);
-    if (status)
-        return status;
-    *all = e.run.sample == 0;
-    e.items = sampled_items(p, r->symbol, e.run.sample);
-    e.parts = r->parallel ? (int64_t)r->threads * PARTS_PER_THREAD : 1;
-    e.parts = e.parts > e.items ? e.items : e.parts;
-    if (e.parts == 0)
-        return 0;
-    size_t bytes = sizeof *e.part * (size_t)e.parts;
-    e.part = memory_resize(&p->graph->memory, NULL, 0, bytes);
-    if (!e.part)
-        return 3;
-    memset(e.part, 0, bytes);
-    in_parallel(r, e.parts, evaluate_part, &e);
-    for (int64_t i = 0; i < e.parts && !status; i++) {
-        status = e.part[i].status;
-        *work += e.part[i].work;
-        if (r->products)
-            *r->products += e.part[i].products;
-        if (status == 1 && error)
-            *error = e.part[i].error;
     }
-    memory_resize(&p->graph->memory, e.part, bytes, 0);
-    return status;
+    if (r->budget > 0 && items > 1)
+        return evaluate_sample(&e, items, all, work, error);
+    return evaluate_some(&e, 0, items, &most, work, error);
 }
 
 int program_reference(const struct program_reference *r, bool *all, int64_t *work, struct program_error *error)

@@ -22,8 +22,8 @@ struct program_reference {
     const double *scalar;
     double *const *out, *const *bound; /* by tensor: of outputs dense, row-major in their dims; else NULL */
     unsigned char *const *done;        /* likewise */
-    int64_t budget; /* nodes of elements and products to evaluate, about; 0: all there are. Programs that
-                       add to a tensor are evaluated whole always */
+    int64_t budget; /* nodes of elements and products to evaluate, about: of a few items, were it more; 0: all there
+                       are. Programs that add to a tensor are evaluated whole always */
     uint64_t seed;  /* of the items that are taken where all are too many */
     const struct memory *memory; /* for a double of each element of the inputs; NULL: the kernel's, which has a bound */
     void (*parallel)(int64_t count, int threads, void (*work)(void *context, int64_t i), void *context); /* or NULL */

@@ -54,7 +54,7 @@ void run_print_case(const struct run *run, const struct run_case *c)
         else
             printf(" error %.3g bound %.3g", r->error, r->bound);
         if (c->part[i].sampled)
-            printf(" of a sample");
+            printf(" of a sample of %" PRId64 " elements", r->elements);
         if (shows_nothing(r))
             printf(" (nothing is shown: none of %" PRId64 " elements has a finite bound", r->elements);
         else if (r->unbounded)

@@ -264,26 +264,69 @@ static void test_items(void **state)
     assert_true(program_items(&s.p, s.symbol) == -1);
     finish(&s);
 
-    /* A sample takes the first, the last and the last whole step. */
+    /* What a list names is evaluated, from the first one on. */
     begin(&s, 1, 1);
     s.p.axis[0].tile = 1;
     struct value v = {expr_leaf(&s.g, EXPR_AT, EXPR_INT, 0), 1, 1, -1, -1, 0};
     store_at(&s, PROGRAM_STORE, INPUTS + 3, expr_leaf(&s.g, EXPR_AT, EXPR_INT, 0), expr_int(&s.g, 0), v);
-    for (int64_t sample = 1; sample <= 20; sample++) {
-        struct program_data data = {s.symbol, s.cells, (const int64_t(*)[SPEC_MAX_RANK])s.extent, s.number, NULL};
-        struct program_run run = {.count = -1, .sample = sample, .seed = (uint64_t)sample, .done = s.dones};
-        int64_t items, stored = 0;
-        memset(s.done, 0, sizeof s.done);
-        assert_int_equal(program_evaluate(&s.p, &s.kernel, &data, &run, &items, NULL), 0);
-        assert_int_equal(items, sample < SIDE ? sample : SIDE);
-        for (int r = 0; r < SIDE; r++) {
-            stored += s.done[INPUTS + 3][r * SIDE];
-            assert_true(!s.done[INPUTS + 3][r * SIDE] || s.cell[INPUTS + 3][r * SIDE] == r);
-        }
-        assert_int_equal(stored, items);
-        assert_true(s.done[INPUTS + 3][0] && (sample < 2 || s.done[INPUTS + 3][15 * SIDE]) &&
-                    (sample < 3 || s.done[INPUTS + 3][14 * SIDE]));
+    static const int64_t item[5] = {1, 0, 15, 7, 14};
+    struct program_data data = {s.symbol, s.cells, (const int64_t(*)[SPEC_MAX_RANK])s.extent, s.number, NULL};
+    struct program_run run = {.first = 1, .count = 3, .item = item, .done = s.dones};
+    int64_t items;
+    memset(s.done, 0, sizeof s.done);
+    assert_int_equal(program_evaluate(&s.p, &s.kernel, &data, &run, &items, NULL), 0);
+    assert_int_equal(items, 3);
+    for (int r = 0; r < SIDE; r++) {
+        assert_int_equal(s.done[INPUTS + 3][r * SIDE], r == 0 || r == 15 || r == 7);
+        assert_true(!s.done[INPUTS + 3][r * SIDE] || s.cell[INPUTS + 3][r * SIDE] == r);
     }
+    finish(&s);
+}
+
+/* A sample of any size has each item once, begins with the ends, and goes on as a larger one does; its corners are
+ * there before it is twice as large as there are corners. */
+static void test_sample(void **state)
+{
+    enum { MOST = 4 * 5 * 3 };
+    static const int extent[][3] = {{4, 5, 3}, {1, 5, 1}, {2, 2, 2}, {1, 1, 1}, {16, 1, 2}, {3, 1, 3}};
+    struct sample s;
+    (void)state;
+    begin(&s, 4, 1);
+    s.p.axis_count = 3;
+    for (size_t c = 0; c < sizeof extent / sizeof extent[0]; c++) {
+        int64_t all[MOST], some[MOST], items = 1;
+        for (int a = 0; a < 3; a++) {
+            s.p.axis[a] = (struct program_axis){.name = "a", .extent = expr_int(&s.g, extent[c][a]), .tile = 1};
+            items *= extent[c][a];
+        }
+        for (uint64_t seed = 1; seed < 20; seed++) {
+            bool there[MOST] = {false};
+            program_sample(&s.p, s.symbol, items, seed, all);
+            for (int64_t i = 0; i < items; i++) {
+                assert_true(all[i] >= 0 && all[i] < items && !there[all[i]]);
+                there[all[i]] = true;
+                program_sample(&s.p, s.symbol, i + 1, seed, some);
+                assert_memory_equal(all, some, sizeof *all * (size_t)(i + 1));
+            }
+            assert_true(all[0] == 0 && (items == 1 || all[1] == items - 1));
+            if (c == 0)
+                assert_true(all[2] == (2 * 5 + 3) * 3 + 1); /* the last whole one */
+        }
+    }
+    int64_t many[20];
+    int corners = 0;
+    s.p.axis[0].extent = s.p.axis[2].extent = expr_int(&s.g, 1 << 20);
+    s.p.axis[1].extent = expr_int(&s.g, 1000);
+    program_sample(&s.p, s.symbol, 20, 3, many);
+    for (int i = 0; i < 20; i++) {
+        const int64_t last[3] = {(1 << 20) - 1, 999, (1 << 20) - 1};
+        const int64_t at[3] = {(many[i] >> 20) / 1000, (many[i] >> 20) % 1000, many[i] & ((1 << 20) - 1)};
+        bool end = true;
+        for (int a = 0; a < 3; a++)
+            end = end && (at[a] == 0 || at[a] == last[a]);
+        corners += end;
+    }
+    assert_int_equal(corners, 8);
     finish(&s);
 }
 
@@ -349,13 +392,10 @@ static void test_time(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_not_finite),
-        cmocka_unit_test(test_bounds),
-        cmocka_unit_test(test_sums),
-        cmocka_unit_test(test_faults),
-        cmocka_unit_test(test_items),
-        cmocka_unit_test(test_time),
-        cmocka_unit_test(test_subnormal_products),
+        cmocka_unit_test(test_not_finite), cmocka_unit_test(test_bounds),
+        cmocka_unit_test(test_sums),       cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_items),      cmocka_unit_test(test_sample),
+        cmocka_unit_test(test_time),       cmocka_unit_test(test_subnormal_products),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

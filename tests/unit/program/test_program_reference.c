@@ -121,7 +121,7 @@ static void expect_same(const struct sample *a, const struct sample *b, bool all
 
 static const char gemm[] = "tests/programs/gemm.lua";
 
-/* Padding, threads and a sample change nothing of what is evaluated. */
+/* Padding and threads change nothing of what is evaluated. */
 static void test_ways(void **state)
 {
     static const int64_t symbol[4] = {150, 130, 70, 0};
@@ -142,13 +142,33 @@ static void test_ways(void **state)
     assert_in_range(products, 150 * 130 * 60, 150 * 130 * 70);
     expect_same(&whole, &other, true);
     end(&other);
-    begin(&other, gemm, "product_bias_gelu_c", symbol, false);
-    assert_false(evaluate(&other, symbol, work / 3, 2, &least));
-    assert_true(least < work / 2);
-    expect_same(&whole, &other, false);
-    assert_true(other.done[4][0] && other.done[4][150 * 130 - 1]); /* the corners are among them */
-    assert_true(other.done[4][129] && other.done[4][149 * 130]);
-    end(&other);
+    end(&whole);
+}
+
+/* Of many items a sample has the corners; of items that are too much each, it still has them, and few others. */
+static void test_samples(void **state)
+{
+    static const int64_t symbol[4] = {630, 600, 70, 0};
+    struct sample whole, other;
+    int64_t work, some, least;
+    (void)state;
+    begin(&whole, gemm, "product_bias_gelu_c", symbol, false);
+    assert_true(evaluate(&whole, symbol, 0, 0, &work));
+    for (int threads = 0; threads < 4; threads += 3) {
+        begin(&other, gemm, "product_bias_gelu_c", symbol, false);
+        assert_false(evaluate(&other, symbol, work / 2, threads, &some));
+        assert_true(some > work / 4 && some <= work / 2);
+        expect_same(&whole, &other, false);
+        assert_true(other.done[4][0] && other.done[4][630 * 600 - 1]);
+        assert_true(other.done[4][599] && other.done[4][629 * 600]);
+        end(&other);
+        begin(&other, gemm, "product_bias_gelu_c", symbol, false);
+        assert_false(evaluate(&other, symbol, 1, threads, &least));
+        assert_true(least > 0 && least < work / 2);
+        expect_same(&whole, &other, false);
+        assert_true(other.done[4][0] && other.done[4][630 * 600 - 1]);
+        end(&other);
+    }
     end(&whole);
 }
 
@@ -171,7 +191,7 @@ static void test_sampled_turns(void **state)
     downs = down;
     assert_true(evaluate(&whole, symbol, 0, 0, &work));
     begin(&other, "tests/programs/attention.lua", "attention_causal", symbol, false);
-    assert_false(evaluate(&other, symbol, work / 8, 2, &least)); /* one step of each axis: not the last item */
+    assert_false(evaluate(&other, symbol, work / 8, 2, &least));
     downs = NULL;
     expect_same(&whole, &other, false);
     for (int i = 0; i < whole.kernel->tensor_count; i++)
@@ -277,11 +297,8 @@ static void test_large(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_ways),
-        cmocka_unit_test(test_sampled_turns),
-        cmocka_unit_test(test_additions),
-        cmocka_unit_test(test_comparison),
-        cmocka_unit_test(test_large),
+        cmocka_unit_test(test_ways),      cmocka_unit_test(test_samples),    cmocka_unit_test(test_sampled_turns),
+        cmocka_unit_test(test_additions), cmocka_unit_test(test_comparison), cmocka_unit_test(test_large),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
