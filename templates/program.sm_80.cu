@@ -105,7 +105,9 @@ ${banner}
 //@ include "blocks/convert.cuh" dtypes = dtypes
 //@ include "blocks/operand_bytes.cuh" model = plan
 
+//@ if not has(plan, "items_divide") then
 //@ include "blocks/math.cuh" fused = plan.fused
+//@ end
 //@ if adds then
 
 //@ include "blocks/add.cuh"

@@ -6,9 +6,8 @@
 //@ param launch.block int
 //@ local item, place, ring = plan.item, plan.place, plan.ring
 //@ local outputs, read, dtypes, staged, clustered = {}, {}, {}, nil, plan.launch.cluster[1] > 1
-//@ local parts = nil -- the ring of sums of which each block of a cluster has a part
-//@ local gathers, by_row = false, false -- rows by number come by all threads of the producer
-//@ local shared = false -- boxes that several blocks of the cluster receive
+//@ -- The ring of sums that blocks have parts of; rows by number, by all threads; boxes for several blocks.
+//@ local parts, gathers, by_row, shared = nil, false, false, false
 //@ for _, r in ipairs(ring) do
 //@     if r.filler == "threads" then staged = r end
 //@     if r.filler == "peers" then parts = r end
@@ -29,9 +28,8 @@
 //@     if node.op == "TENSOR" then read[node.tensor], dtypes[plan.tensor[node.tensor].dtype] = true, true end
 //@     if node.op == "CAST" then dtypes[node.dtype] = true end
 //@ end
-//@ -- A warp that alone fills rings of this block sets their barriers up itself and waits for nobody. Where it copies
-//@ -- into other blocks too, theirs must stand first; where it does not, nor find all threads items, another warp sets
-//@ -- barriers up while it finds its first item.
+//@ -- A warp that alone fills rings of this block sets their barriers up itself and waits for nobody. Else another warp
+//@ -- sets barriers up while it finds its first item: those of other blocks that it copies into must stand first.
 //@ local alone = not (shared or gathers or has(plan, "item_ring"))
 ${banner}
 
@@ -61,7 +59,9 @@ ${banner}
 //@ include "blocks/convert.cuh" dtypes = dtypes
 //@ include "blocks/operand_bytes.cuh" model = plan
 
+//@ if not has(plan, "items_divide") then
 //@ include "blocks/math.cuh" fused = plan.fused
+//@ end
 //@ include "blocks/elements.cuh" model = plan, read = read
 //@ if has(plan, "parts") and has(plan.parts, "record") then
 //@ include "blocks/parts_last.cuh" model = plan, threads = launch.block - 128, first = 128,

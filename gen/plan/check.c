@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "plan/map_windows.h"
 #include "plan/protocol.h"
 #include "tensormap/tensormap.h"
 
@@ -84,7 +85,8 @@ static struct tw_tensormap_call representative(const struct plan *p, const struc
     for (int i = 0; i < m->rank; i++) {
         int d = m->rank - 1 - i; /* the map's innermost dimension comes first, the tensor's last */
         bool constant = expr_is_int(&p->graph, t->dim[d], &value) && value > 0;
-        call.dim[i] = constant ? (uint64_t)value : 4096;
+        const bool spatial = t->window.dims && i > 0 && i + 1 < m->rank;
+        call.dim[i] = constant ? (uint64_t)value : spatial ? MAP_IMAGE : 4096;
         call.box[i] = (uint32_t)m->box[i];
         call.estride[i] = 1;
         if (i == 0)
@@ -92,6 +94,7 @@ static struct tw_tensormap_call representative(const struct plan *p, const struc
         constant = expr_is_int(&p->graph, t->stride[d], &value);
         call.stride[i - 1] = constant ? (uint64_t)(value * bytes) : (uint64_t)(65536 * i);
     }
+    map_windows(m, &t->window, &call);
     return call;
 }
 
@@ -113,6 +116,20 @@ static void stride_fault(const struct check *c, const struct plan_tensor *t, int
             "pad it, write %lld in stride",
             d + 1, (long long)bytes, (long long)(bytes / size), tw_dtype_name(t->dtype), (long long)unit,
             (long long)padded);
+}
+
+/* A load's offset along each spatial dim of the image reaches the last tap. */
+static void check_windows(const struct check *c, const struct plan_tensor *t)
+{
+    const struct spec_window *w = &t->window;
+    const int most = map_most_offset[w->dims - 1];
+    for (int i = 0; i < w->dims; i++)
+        if (window_reach(w, i) > most)
+            tensor_fault(
+                c, t, "TMA-OFFSET",
+                "the last of %d taps, %d pixels apart, lies %d pixels behind the first along dim %d, and loads "
+                "reach %d in images of %d spatial dims; write fewer taps or a smaller dilation",
+                w->taps[i], w->dilation[i], window_reach(w, i), i + 2, most, w->dims);
 }
 
 static void check_map(const struct check *c, const struct plan_map *m)
@@ -142,6 +159,8 @@ static void check_map(const struct check *c, const struct plan_map *m)
     }
     if (!c->arch->tma)
         return;
+    if (t->window.dims)
+        check_windows(c, t);
     struct tw_tensormap_call call = representative(p, m);
     struct tw_tensormap_verdict verdict;
     int cc = c->arch->major * 10 + c->arch->minor;

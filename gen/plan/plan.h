@@ -17,6 +17,7 @@
 #include "spec/diag.h"
 #include "spec/expr.h"
 #include "spec/spec.h"
+#include "spec/window.h"
 #include "swizzle.h"
 
 /* ---- values ---------------------------------------------------------------------------------------------------- */
@@ -70,9 +71,12 @@ struct plan_tensor {
     bool whole_rows;         /* stores of whole 16-byte chunks: the inner extent counts too */
     const char *cache;       /* "evict_first": what becomes of it in the L2 where bulk copies bring it; NULL: as ever */
     int map;                 /* index into plan.map, -1: none. Other maps of the tensor are of parts of its box */
+    /* Of its tile's rows, by an im2col map, and box[0] counts them; dims 0: rows are the tensor's own. */
+    struct spec_window window;
 };
 
-/* One cuTensorMapEncodeTiled call, innermost dim first as the driver has it. */
+/* One cuTensorMapEncodeTiled call, or EncodeIm2col where the tensor has windows: then box is channels, 1, ..., pixels.
+ * Innermost dim first as the driver has it. */
 struct plan_map {
     const char *name; /* parameter's name: "A_map" */
     int tensor;

@@ -180,10 +180,10 @@ static void print_tensors(const struct plan *p, struct table *t)
             int reversed[SPEC_MAX_RANK] = {0};
             for (int d = 0; d < m->rank && d < SPEC_MAX_RANK; d++)
                 reversed[d] = m->box[m->rank - 1 - d];
-            cell(t, "%s", m->name);
-            cell(t, "%s", tensor_name(p, m->tensor));
-            cell(t, "%s", extents(reversed, m->rank, box, sizeof box));
             bool known = m->tensor >= 0 && m->tensor < p->tensor_count;
+            cell(t, "%s", m->name);
+            cell(t, "%s%s", tensor_name(p, m->tensor), known && p->tensor[m->tensor].window.dims ? ", windows" : "");
+            cell(t, "%s", extents(reversed, m->rank, box, sizeof box));
             cell(t, "%d", known ? p->tensor[m->tensor].boxes : 0);
             cell(t, "%d", known ? p->tensor[m->tensor].multicast : 0);
             cell(t, "%s", tw_swizzles[m->swizzle].name);

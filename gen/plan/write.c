@@ -60,6 +60,17 @@ static const char *shared_name(const struct plan *p, int shared)
     return shared >= 0 && shared < p->shared_count ? p->shared[shared].name : NULL;
 }
 
+static void window(const struct sink *s, const struct spec_window *w)
+{
+    sink_object(s, "window");
+    integers(s, "taps", w->taps, w->dims);
+    integers(s, "step", w->step, w->dims);
+    integers(s, "dilation", w->dilation, w->dims);
+    integers(s, "before", w->before, w->dims);
+    integers(s, "after", w->after, w->dims);
+    sink_end(s);
+}
+
 static void tensors(const struct plan *p, const struct sink *s)
 {
     sink_array(s, "tensor");
@@ -85,6 +96,8 @@ static void tensors(const struct plan *p, const struct sink *s)
             sink_integer(s, "gathered", t->gathered);
         if (t->run > 1)
             sink_integer(s, "run", t->run);
+        if (t->window.dims)
+            window(s, &t->window);
         sink_integer(s, "multicast", t->multicast);
         if (t->cache)
             sink_text(s, "cache", t->cache);

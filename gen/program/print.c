@@ -82,6 +82,27 @@ static void put_access(const struct printer *w, const struct program_op *op)
     }
 }
 
+static void put_window(const struct printer *w, const char *name, const int *value, int dims)
+{
+    fprintf(w->out, "%s = { ", name);
+    for (int i = 0; i < dims; i++)
+        fprintf(w->out, "%s%d", i ? ", " : "", value[i]);
+    fputs(" }, ", w->out);
+}
+
+/* ", { taps = { 3, 3 }, ... }" */
+static void put_windows(const struct printer *w, const struct spec_window *x)
+{
+    fputs(", { ", w->out);
+    put_window(w, "taps", x->taps, x->dims);
+    put_window(w, "stride", x->step, x->dims);
+    put_window(w, "dilation", x->dilation, x->dims);
+    fputs("padding = { ", w->out);
+    for (int i = 0; i < x->dims; i++)
+        fprintf(w->out, "%s{ %d, %d }", i ? ", " : "", x->before[i], x->after[i]);
+    fputs(" } }", w->out);
+}
+
 static const char *reduction_name(const struct program_op *op)
 {
     static const char *const name[2][PROGRAM_REDUCTIONS] = {{"row_sum", "row_max", "row_min"},
@@ -93,9 +114,12 @@ static void put_call(const struct printer *w, const struct program_op *op)
 {
     const struct program_kind_info *info = &program_kinds[op->kind];
     bool access = op->tensor >= 0;
-    fprintf(w->out, "%s(", op->kind == PROGRAM_REDUCE ? reduction_name(op) : info->name);
+    const char *name = op->window.dims ? "im2col" : info->name;
+    fprintf(w->out, "%s(", op->kind == PROGRAM_REDUCE ? reduction_name(op) : name);
     if (access)
         put_access(w, op);
+    if (op->window.dims)
+        put_windows(w, &op->window);
     for (int i = 0; i < info->arguments; i++) {
         bool numbers = access && op->gathered >= 0 && i == (op->kind == PROGRAM_SCATTER_ADD);
         if (op->arg[i].node < 0 || numbers)

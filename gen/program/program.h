@@ -32,6 +32,7 @@
 #include "spec/diag.h"
 #include "spec/expr.h"
 #include "spec/spec.h"
+#include "spec/window.h"
 
 enum { PROGRAM_MAX_CARRIED = 8, PROGRAM_MAX_DEPTH = 4 };
 
@@ -86,6 +87,7 @@ struct program_op {
     int tensor;                                  /* of the kernel; -1 */
     struct program_coordinate at[SPEC_MAX_RANK]; /* by dim, memory order */
     int gathered;                                /* GATHER, SCATTER_ADD: the dim that the row numbers address */
+    struct spec_window window; /* LOAD by im2col: rows are windows, `at` is pixels of the result, taps, channels */
     /* REDUCE */
     enum program_reduction reduction;
     bool over_rows; /* to 1 x columns; else to rows x 1 */

@@ -206,6 +206,8 @@ static void read_plain(struct reader *r, int table)
         bool function = key[i].name && lua_isfunction(L, -1) && module_has_function(r, k->family, key[i].name);
         if (function)
             (void)0; /* the program calls it */
+        else if (key[i].name && module_has_constant(r, key[i].name))
+            module_constant(r, key[i].name);
         else if (!key[i].name || (!tensor && !luaL_testudata(L, -1, TYPE_SCALAR)))
             unknown_field(r, &key[i]);
         else if (operands == MOST_OPERANDS)

@@ -242,6 +242,8 @@ int shape_node(struct reader *r, int index, const char **what);
 const struct spec_family *read_module(struct reader *r, const char *name);
 const struct spec_family *module_family(const struct reader *r, const char *name); /* of those read */
 const char *module_function(const struct reader *r, const char *family); /* the first that a kernel may give; NULL */
+bool module_has_constant(struct reader *r, const char *name); /* of the kernel's family */
+void module_constant(struct reader *r, const char *name); /* checks the kernel's, on top of the stack */
 bool module_has_function(const struct reader *r, const char *family, const char *name);
 
 /* Pushes the table of the kernel's fields with the module's program, axes, grid and fields under them; its index. */

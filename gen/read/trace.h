@@ -66,6 +66,8 @@ int trace_given(lua_State *L);  /* given "C": the kernel has such a tensor, scal
 int trace_axes(lua_State *L);   /* axes(t.X): a list of names, "" where a dim has none */
 int trace_dtype(lua_State *L);  /* dtype(t.X): "bf16" */
 int trace_extent(lua_State *L); /* extent "k": of an axis, as an expression of dims */
+int trace_constant(lua_State *L); /* constant "stride": of the family's constants; constant(x): a number, or nil */
+int trace_refuse(lua_State *L);   /* refuse("stride", "it is 0; write 1"): a fault of the kernel, at its field */
 
 /* ---- trace_tile.c ------------------------------------------------------------------------------------------------ */
 
@@ -119,6 +121,10 @@ void trace_open_load(struct reader *r, bool open);
 struct spec_tensor *trace_read(struct trace *t, int tensor, const char *word);
 
 void trace_expect_arguments(lua_State *L, const char *word, int least, int most, const char *form);
+
+/* ---- trace_window.c --------------------------------------------------------------------------------------------- */
+
+int trace_im2col(lua_State *L); /* im2col(t.X, pixels, tap, ..., channels, windows) */
 
 /* ---- trace_access.c ---------------------------------------------------------------------------------------------- */
 

@@ -9,12 +9,14 @@
  *              any_order = true where the program takes its dims in any order: extents then decide it, or
  *              the spec is asked; with shared = true where a kernel's functions may read its elements, too
  *   scalars    { "alpha", "beta" }, each optional
+ *   constants  { stride = 1 }: whole numbers, or lists of them, that a kernel may give, and what they are where it does
+ *              not; the program reads them by constant "stride"
  *   functions  { "epilogue" }: functions that a kernel may give; the program calls them by fused("epilogue", value)
  *   program    function(t, at, tile)
  *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
  *   sizes      function(arch, said, extent, bytes): the tile by axis, for axes that a kernel gives none. said holds
- *              what it gives, by axis, said.consumers, said.swap and said.mode; extent the extents that are constants;
- *              bytes those of an element, by tensor. Why is a text in the table's field why
+ *              what it gives, by axis, said.consumers, said.swap and said.mode, and the constants; extent the extents
+ *              that are constants; bytes those of an element, by tensor. Why is a text in the table's field why
  *   peer       { "gemm", a = "A", b = "B", d = "D" }: the problem of a library that its kernels solve, and which
  *              tensors of theirs are the problem's; `bench` measures that beside them
  * and a kernel of the family is one with that program. */
@@ -58,6 +60,52 @@ bool module_has_function(const struct reader *r, const char *family, const char 
         if (strcmp(*f, name) == 0)
             return true;
     return false;
+}
+
+/* ---- constants --------------------------------------------------------------------------------------------------- */
+
+/* Pushes the family's own value of the constant; LUA_TNIL: it has none of that name. */
+static int push_default(struct reader *r, const char *name)
+{
+    lua_State *L = r->L;
+    const struct trace_module *m = find_module(r, reader_kernel(r)->family);
+    const int top = lua_gettop(L);
+    bool has = m && lua_rawgeti(L, LUA_REGISTRYINDEX, m->table) == LUA_TTABLE &&
+               lua_getfield(L, -1, "constants") == LUA_TTABLE && lua_getfield(L, -1, name) != LUA_TNIL;
+    if (!has)
+        lua_pushnil(L);
+    lua_replace(L, top + 1);
+    lua_settop(L, top + 1);
+    return lua_type(L, top + 1);
+}
+
+bool module_has_constant(struct reader *r, const char *name)
+{
+    const bool has = push_default(r, name) != LUA_TNIL;
+    lua_pop(r->L, 1);
+    return has;
+}
+
+/* The value on top of the stack is a whole number or a list of them, of lists of them up to `depth`. */
+static bool is_constant(lua_State *L, int depth)
+{
+    int64_t value;
+    if (!lua_istable(L, -1))
+        return exact_integer(L, -1, &value);
+    bool fine = depth > 0 && lua_rawlen(L, -1) > 0;
+    for (lua_Unsigned i = 1; fine && i <= lua_rawlen(L, -1); i++) {
+        lua_rawgeti(L, -1, (lua_Integer)i);
+        fine = is_constant(L, depth - 1);
+        lua_pop(L, 1);
+    }
+    return fine;
+}
+
+void module_constant(struct reader *r, const char *name)
+{
+    if (!is_constant(r->L, 2))
+        reader_fault(r, name, AT_VALUE, "FIELD-TYPE", "takes a whole number or a list of them, this is %s",
+                     describe(r, lua_gettop(r->L)));
 }
 
 /* ---- a module's table, on top of the stack --------------------------------------------------------------------- */
@@ -182,8 +230,8 @@ static void read_peer(struct reader *r, const char *module, struct spec_family *
 
 static void check_words(struct reader *r, const char *module)
 {
-    static const char *const known[] = {"axes",    "extents", "fields", "functions", "grid", "peer",
-                                        "program", "scalars", "sizes",  "tensors",   NULL};
+    static const char *const known[] = {"axes", "constants", "extents", "fields", "functions", "grid",
+                                        "peer", "program",   "scalars", "sizes",  "tensors",   NULL};
     int count;
     struct key *key = sorted_keys(r, lua_gettop(r->L), &count);
     for (int i = 0; i < count; i++) {
@@ -343,6 +391,44 @@ static void push_number(lua_State *L, const char *name, int64_t number)
     lua_setfield(L, -2, name);
 }
 
+/* Pushes a field of the kernel. */
+static int push_kernel_field(struct reader *r, const char *name)
+{
+    lua_rawgeti(r->L, LUA_REGISTRYINDEX, r->draft[r->now].fields);
+    int type = lua_getfield(r->L, -1, name);
+    lua_remove(r->L, -2);
+    return type;
+}
+
+/* Pushes what the constant is in the kernel. */
+static void push_constant(struct reader *r, const char *name)
+{
+    push_kernel_field(r, name);
+    if (is_constant(r->L, 2))
+        return;
+    lua_pop(r->L, 1);
+    push_default(r, name);
+}
+
+/* Sets the constants of the family in the table on top of the stack. */
+static void put_constants(struct reader *r)
+{
+    lua_State *L = r->L;
+    const int to = lua_gettop(L);
+    int count = 0;
+    lua_rawgeti(L, LUA_REGISTRYINDEX, find_module(r, reader_kernel(r)->family)->table);
+    if (lua_getfield(L, -1, "constants") == LUA_TTABLE) {
+        struct key *key = sorted_keys(r, lua_gettop(L), &count);
+        for (int i = 0; i < count; i++) {
+            if (!key[i].name)
+                continue;
+            push_constant(r, key[i].name);
+            lua_setfield(L, to, key[i].name);
+        }
+    }
+    lua_settop(L, to);
+}
+
 void module_sizes(struct reader *r, const char *arch, struct program *p)
 {
     lua_State *L = r->L;
@@ -372,6 +458,7 @@ void module_sizes(struct reader *r, const char *arch, struct program *p)
     for (int i = 0; i < p->axis_count; i++)
         if (p->axis[i].tile)
             push_number(L, p->axis[i].name, p->axis[i].tile);
+    put_constants(r);
     lua_newtable(L);
     for (int i = 0; i < p->axis_count; i++) {
         int64_t extent;
@@ -400,15 +487,6 @@ void module_sizes(struct reader *r, const char *arch, struct program *p)
 }
 
 /* ---- words of a family's program --------------------------------------------------------------------------------- */
-
-/* Pushes a field of the kernel. */
-static int push_kernel_field(struct reader *r, const char *name)
-{
-    lua_rawgeti(r->L, LUA_REGISTRYINDEX, r->draft[r->now].fields);
-    int type = lua_getfield(r->L, -1, name);
-    lua_remove(r->L, -2);
-    return type;
-}
 
 static struct spec_tensor *find_tensor(struct spec_kernel *k, const char *name)
 {
@@ -611,4 +689,34 @@ int trace_extent(lua_State *L)
                              t->p->axis[0].name);
     push_node(t->r, node);
     return 1;
+}
+
+int trace_constant(lua_State *L)
+{
+    struct trace *t = trace_of(L, "constant");
+    trace_expect_arguments(L, "constant", 1, 1, "constant \"stride\"");
+    if (lua_type(L, 1) == LUA_TSTRING) {
+        if (push_default(t->r, lua_tostring(L, 1)) == LUA_TNIL)
+            return sandbox_fault(L, "PROGRAM-CALL", "constant", "no \"%s\" stands in the family's constants = { ... }",
+                                 lua_tostring(L, 1));
+        push_constant(t->r, lua_tostring(L, 1));
+        return 1;
+    }
+    int64_t value;
+    if (exact_integer(L, 1, &value) ||
+        (luaL_testudata(L, 1, TYPE_EXPRESSION) && expr_is_int(t->p->graph, value_at(t->r, 1).node, &value)))
+        lua_pushinteger(L, value);
+    else
+        lua_pushnil(L);
+    return 1;
+}
+
+int trace_refuse(lua_State *L)
+{
+    struct trace *t = trace_of(L, "refuse");
+    trace_expect_arguments(L, "refuse", 2, 2, "refuse(\"stride\", \"it is 0; write 1 or more\")");
+    int aside = reader_aside(t->r);
+    reader_fault(t->r, luaL_checkstring(L, 1), AT_VALUE, "FAMILY", "%s", luaL_checkstring(L, 2));
+    reader_aside_end(t->r, aside, true);
+    return 0;
 }

@@ -15,7 +15,7 @@
 #include "spec/tuned.h"
 #include "swizzle.h"
 
-enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 8, SPEC_EXTENT_BITS = 40, SPEC_MOST_SETUPS = 48 /* of one architecture */ };
+enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 12, SPEC_EXTENT_BITS = 40, SPEC_MOST_SETUPS = 48 /* of one architecture */ };
 #define SPEC_MAX_EXTENT ((int64_t)1 << SPEC_EXTENT_BITS) /* of an extent, and of a stride in elements */
 
 struct program;

@@ -28,7 +28,7 @@ struct entry_points {
     int (*encode_tiled)(void *map, int type, uint32_t rank, void *address, const uint64_t *extents,
                         const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides, int interleave,
                         int swizzle, int promotion, int fill);
-    int (*device_name)(char *name, int bytes, int device); /* of a pair with set-ups */
+    void (*more[2])(void); /* device_name of a pair with set-ups, then encode_im2col of one with windows */
 };
 
 /* Of templates/host/caller.c. */
@@ -207,7 +207,7 @@ int launcher_load(struct launcher *l, struct tw_device *device, bool ptx, struct
     launcher_unload(l);
     l->device = device;
     l->ptx = ptx;
-    const struct entry_points table = {
+    struct entry_points table = {
         .version = driver->version,
         .context_device = driver->context_device,
         .device_attribute = driver->device_attribute,
@@ -218,8 +218,11 @@ int launcher_load(struct launcher *l, struct tw_device *device, bool ptx, struct
         .max_active_clusters = driver->max_active_clusters,
         .launch = driver->launch,
         .encode_tiled = driver->encode_tiled,
-        .device_name = driver->device_name,
     };
+    int more = 0;
+    if (l->call.choose)
+        table.more[more++] = (void (*)(void))driver->device_name;
+    table.more[more] = (void (*)(void))driver->encode_im2col;
     int status = tw_device_enter(device, error);
     if (status != TW_OK)
         return status;

@@ -17,6 +17,10 @@
 //@ param model table
 //@ param schedule table
 //@ param cluster table
+//@ if has(model, "items_divide") then
+//@ include "blocks/math.cuh" fused = model.fused
+
+//@ end
 //@ local order, blocks, dynamic = schedule.order, 1, has(schedule, "dynamic")
 //@ local items, names, places, filled, walked, shares = {}, {}, "", nil, nil, {}
 //@ for _, item in ipairs(model.item) do

@@ -794,8 +794,10 @@ ${other.rows}
 //@     end
 //@     return data, fixed
 //@ end
-//@ -- Coordinates of a step, by its number, that are read from data once an item and not in every turn; their names.
+//@ -- Coordinates of a step, by its number, that are read from data, or found by division as windows are, once an item
+//@ -- and not in every turn; their names.
 //@ local once = {}
+//@ local function of_windows(step) return step.op == "fill" and has(model.tensor[step.tensor], "window") end
 //@ local function places(step)
 //@     local nodes = {}
 //@     for d, node in ipairs(step.at) do nodes[d] = node end
@@ -806,7 +808,8 @@ ${other.rows}
 //@     local nodes, which = {}, {}
 //@     for d, node in ipairs(places(role.step[i])) do
 //@         local data, fixed = origin(node)
-//@         if data and fixed then nodes[#nodes + 1], which[#which + 1] = node, d end
+//@         local found = d == 1 and of_windows(role.step[i])
+//@         if (data or found) and fixed then nodes[#nodes + 1], which[#which + 1] = node, d end
 //@     end
 //@     if #nodes > 0 then
 //@         local got = fragment_uniform("i" .. i .. "_", table.unpack(nodes))
@@ -814,9 +817,13 @@ ${other.rows}
 //@         once[i] = {}
 ${statements}
 //@         for k, d in ipairs(which) do
-//@             local name, value = "i" .. i .. "_at" .. d - 1, as_int(got[k])
+//@             local name, value, tensor = "i" .. i .. "_at" .. d - 1, as_int(got[k]), role.step[i].tensor
 //@             once[i][d] = name
+//@             if d == 1 and of_windows(role.step[i]) then
+const ${tensor}_place ${name} = ${tensor}_find(args, ${value});
+//@             else
 const int ${name} = ${value};
+//@             end
 //@         end
 //@     end
 //@ end
@@ -829,6 +836,9 @@ const int ${name} = ${value};
 //@     local all = { at = got.at, rows = got.rows }
 //@     for d, name in pairs(known) do all[d] = name end
 //@     for k, d in ipairs(which) do all[d] = got[k] end
+//@     if of_windows(role.step[i]) and not known[1] then
+//@         all[1] = role.step[i].tensor .. "_find(args, " .. as_int(all[1]) .. ")"
+//@     end
 //@     return all
 //@ end
 //@ -- The dot's operands are found in the turn before.

@@ -4,7 +4,7 @@
 //@ param meets bool
 //@ local plan, rings_of, loads, shares, stores, shared_ring = model, {}, {}, {}, {}, {}
 //@ local clustered, sizes, remote, own = plan.launch.cluster[1] > 1, {}, false, false
-//@ local policies, hinted = {}, {}
+//@ local policies, hinted, windows, known = {}, {}, {}, {}
 //@ local copied, limited = false, has(plan, "limited") and plan.limited or {}
 //@ local parts = nil -- the ring of a loop whose turns blocks share: they stand behind those that share tiles
 //@ for i, a in ipairs(plan.item) do sizes[i] = plan.cluster[a.axis] end
@@ -23,7 +23,14 @@
 //@             copied = true
 //@         elseif r.filler == "bulk" and t.access == "tma" then
 //@             rings_of[name] = (has(rings_of, name) and rings_of[name] or 0) + 1
-//@             if t.multicast > 1 then shares[copy], shared_ring[r.name] = true, true else loads[copy] = true end
+//@             local windowed, kind = has(t, "window"), copy .. (t.multicast > 1 and "shared" or "")
+//@             if windowed and not has(known, kind) then
+//@                 known[kind] = true
+//@                 windows[#windows + 1] = { rank = t.rank, shared = t.multicast > 1, hinted = has(t, "cache") }
+//@             end
+//@             if t.multicast > 1 then shared_ring[r.name] = true end
+//@             if t.multicast > 1 and not windowed then shares[copy] = true end
+//@             if t.multicast == 1 and not windowed then loads[copy] = true end
 //@         elseif r.filler ~= "bulk" then
 //@             stores[copy] = true
 //@         end
@@ -72,6 +79,10 @@
 //@ end
 //@ include "blocks/tma_ranks.cuh" loads = loads, shares = shares, stores = stores, policies = policies
 
+//@ if #windows > 0 then
+//@ include "blocks/tma_windows.cuh" copies = windows
+
+//@ end
 //@ include "blocks/elect.cuh"
 
 //@ if copied then
@@ -107,6 +118,13 @@
 //@             elseif plan.tensor[name].access == "global" then
 //@ include "blocks/element_send.cuh" tensor = plan.tensor[name], ring = r,
 //@     offset = plan.shared[r.name .. "." .. name].offset
+
+//@             elseif has(plan.tensor[name], "window") then
+//@ include "blocks/tile_windows.cuh" tensor = plan.tensor[name], ring = r,
+//@     offset = plan.shared[r.name .. "." .. name].offset, stride = plan.share[name],
+//@     name = (rings_of[name] > 1 and r.name .. "_" or "") .. name .. "_load", extent = plan.extent[name],
+//@     finds = not has(known, name)
+//@                 known[name] = true
 
 //@             else
 //@ include "blocks/tile_load.cuh" tensor = plan.tensor[name], ring = r,

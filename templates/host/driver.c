@@ -119,6 +119,9 @@ static int open_driver(struct ${NAME} *k, struct ${NAME}_error *error)
 //@ end
     find_symbol(k->library, "cuOccupancyMaxActiveClusters", &k->driver.max_active_clusters);
     find_symbol(k->library, "cuTensorMapEncodeTiled", &k->driver.encode_tiled);
+//@ if host.windows then
+    find_symbol(k->library, "cuTensorMapEncodeIm2col", &k->driver.encode_im2col);
+//@ end
     if (missing)
         return fail(error, ${NAME}_OLD_DRIVER, 0, "the CUDA driver has no %s", missing);
     return ${NAME}_OK;

@@ -58,6 +58,12 @@ struct ${NAME}_driver {
 //@ if host.tuned then
     int (*device_name)(char *name, int bytes, int device); /* cuDeviceGetName, or NULL: any GPU's set-ups will do */
 //@ end
+//@ if host.windows then
+    int (*encode_im2col)(void *map, int dtype, uint32_t rank, void *address, const uint64_t *dim,
+                         const uint64_t *stride, const int *lower, const int *upper, uint32_t channels,
+                         uint32_t pixels, const uint32_t *element_stride, int interleave, int swizzle, int promotion,
+                         int fill); /* cuTensorMapEncodeIm2col; NULL where no map is used */
+//@ end
 };
 
 /* A loaded kernel. The caller's memory; its fields belong to the functions below. */

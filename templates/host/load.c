@@ -399,6 +399,12 @@ int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, st
         status = fail(error, ${NAME}_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeTiled");
         goto fail;
     }
+//@ if host.windows then
+    if (uses_maps(k->target) && !k->driver.encode_im2col) {
+        status = fail(error, ${NAME}_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeIm2col");
+        goto fail;
+    }
+//@ end
     if (uses_maps(k->target))
         check_images(k);
 //@ end

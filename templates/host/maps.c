@@ -18,7 +18,11 @@
  * dim[0] is the innermost extent, in elements; stride[i] the bytes from one index of dimension i + 1 to the next. load
  * compares the result with the driver's encoder; where they differ, every map is the driver's. */
 
+//@ if host.windows then
+/* The constant arguments of one cuTensorMapEncodeTiled call, or of cuTensorMapEncodeIm2col where there are windows. */
+//@ else
 /* The constant arguments of one cuTensorMapEncodeTiled call. */
+//@ end
 struct map_call {
     const char *name;
     int dtype, swizzle, promotion; /* as in cuda.h */
@@ -26,6 +30,11 @@ struct map_call {
     uint32_t box[5];
     uint64_t dim[5];               /* 0: not constant */
     uint64_t stride[4];            /* bytes, of a dense tensor, which stand in the image; 0: not constant */
+//@ if host.windows then
+    uint32_t windows;              /* spatial dims; 0: tiled */
+    int lower[3], upper[3];        /* corners of the walk over an image: from its first pixel, and from its last */
+    uint32_t step[5];              /* elements from one that is loaded to the next */
+//@ end
 };
 
 /* Address, extent and pitch as maps take them: those of an empty tensor, and the stride of a dimension of one index,
@@ -79,8 +88,18 @@ static int encode(const struct ${NAME} *k, const struct map_call *call, uint64_t
     static const uint32_t element_stride[5] = {1, 1, 1, 1, 1};
     unsigned char room[128 + 63]; /* the driver wants a multiple of 64 */
     unsigned char *aligned = room + (64 - (uintptr_t)room % 64) % 64;
+//@ if host.windows then
+    int result = call->windows
+                     ? k->driver.encode_im2col(aligned, call->dtype, call->rank, (void *)(uintptr_t)address, dim,
+                                               stride, call->lower, call->upper, call->box[0],
+                                               call->box[call->rank - 1], call->step, 0, call->swizzle,
+                                               call->promotion, 0)
+                     : k->driver.encode_tiled(aligned, call->dtype, call->rank, (void *)(uintptr_t)address, dim, stride,
+                                              call->box, element_stride, 0, call->swizzle, call->promotion, 0);
+//@ else
     int result = k->driver.encode_tiled(aligned, call->dtype, call->rank, (void *)(uintptr_t)address, dim, stride,
                                         call->box, element_stride, 0, call->swizzle, call->promotion, 0);
+//@ end
     if (result)
         return result;
     memcpy(map, aligned, 128);
@@ -90,8 +109,35 @@ static int encode(const struct ${NAME} *k, const struct map_call *call, uint64_t
 
 APART static int map_fault(const struct map_call *call, int result, struct ${NAME}_error *error)
 {
+//@ if host.windows then
+    return driver_fault(error, result, call->windows ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled",
+                        call->name);
+//@ else
     return driver_fault(error, result, "cuTensorMapEncodeTiled", call->name);
+//@ end
 }
+//@ if host.windows then
+
+/* The first dimension of an image along which no window lies, as no driver takes it, or one that is too long for the
+ * walk; 0: there is none. */
+INLINE uint32_t image_fault(const struct map_call *call, const uint64_t *dim)
+{
+    uint32_t i;
+    for (i = 0; i < call->windows; i++)
+        if ((int64_t)dim[i + 1] + call->upper[i] - call->lower[i] < 1 ||
+            (int64_t)dim[i + 1] + call->upper[i] > 2147483647)
+            return i + 1;
+    return 0;
+}
+
+APART static int window_fault(const struct map_call *call, const char *tensor, const uint64_t *dim, uint32_t at,
+                              struct ${NAME}_error *error)
+{
+    return fail(error, ${NAME}_INVALID, 0, "dim %u of %s is %llu pixels; with its padding a window takes %d, and up to "
+                "2147483647 can be", (unsigned)(call->rank - at), tensor, (unsigned long long)dim[at],
+                call->lower[at - 1] - call->upper[at - 1] + 1);
+}
+//@ end
 
 //@ for _, m in ipairs(host.map) do
 //@     local words, lines = {}, {}
@@ -120,6 +166,9 @@ APART static int map_fault(const struct map_call *call, int result, struct ${NAM
 static const struct map_call ${m.id}_call = {
     "${m.name}", ${m.dtype}, ${m.swizzle}, ${m.promotion}, ${m.rank}, {${csv(m.box)}}, {${csv(m.dim)}},
     {${csv(m.dense)}},
+//@ if host.windows then
+    ${m.window_dims}, {${csv(m.lower)}}, {${csv(m.upper)}}, {${csv(m.step)}},
+//@ end
 };
 
 #define ${m.id}_image \
@@ -173,6 +222,10 @@ INLINE int ${m.id}(const struct ${NAME} *k, int patched, int dense, const struct
 //@     if m.rank == 1 then
     stride[0] = 0;
 //@     end
+//@     if m.window_dims > 0 then
+    if (image_fault(&${m.id}_call, dim))
+        return window_fault(&${m.id}_call, "${m.tensor}", dim, image_fault(&${m.id}_call, dim), error);
+//@     end
     if (patched) {
         ${m.id}_patch(map, dense, address, dim, stride);
         return ${NAME}_OK;
@@ -212,10 +265,18 @@ static int sample(const struct map_call *call, unsigned n, int *dense, uint64_t 
 {
     enum { address_low = 4, address_bits = 53, dim_bits = 32, stride_low = 4, stride_bits = 36 };
     uint32_t i;
+//@ if host.windows then
+    /* Images are as long as the walk over them takes: 2^20 pixels and 2^n, and 2^31 less 2^20. */
+    const uint64_t image = (uint64_t)1 << 20;
+//@ end
     *dense = n == 0 && call->stride[0] != 0;
     *address = (uint64_t)1 << 32;
     for (i = 0; i < call->rank; i++)
         dim[i] = call->dim[i] ? call->dim[i] : 1;
+//@ if host.windows then
+    for (i = 1; i <= call->windows; i++)
+        dim[i] = call->dim[i] ? call->dim[i] : image + 1;
+//@ end
     for (i = 0; i + 1 < call->rank; i++)
         stride[i] = *dense ? call->stride[i] : 16;
     if (n == 0)
@@ -229,6 +290,16 @@ static int sample(const struct map_call *call, unsigned n, int *dense, uint64_t 
     for (i = 0; i < call->rank; i++) {
         if (call->dim[i])
             continue;
+//@ if host.windows then
+        if (i > 0 && i <= call->windows) {
+            if (n < dim_bits - 1) {
+                dim[i] = image + ((uint64_t)1 << n) + 1;
+                return 1;
+            }
+            n -= dim_bits - 1;
+            continue;
+        }
+//@ end
         if (n < dim_bits) {
             dim[i] = ((uint64_t)1 << n) + 1;
             return 1;
@@ -246,6 +317,11 @@ static int sample(const struct map_call *call, unsigned n, int *dense, uint64_t 
     for (i = 0; i < call->rank; i++)
         if (!call->dim[i])
             dim[i] = (uint64_t)1 << dim_bits;
+//@ if host.windows then
+    for (i = 1; i <= call->windows; i++)
+        if (!call->dim[i])
+            dim[i] = ((uint64_t)1 << (dim_bits - 1)) - image;
+//@ end
     for (i = 0; i + 1 < call->rank; i++)
         stride[i] = (((uint64_t)1 << stride_bits) - 1) << stride_low;
     return n == 0;

@@ -157,6 +157,27 @@ void host_plan_fixed(struct plan *p)
     p->launch.block = 128;
 }
 
+void host_plan_windows(struct plan *p)
+{
+    static const char *const symbol[] = {"N", "H", "W", "sm_count"};
+    begin(p, "windows_test", "windows_test", "", "sm_90a", symbol, 4);
+    struct expr_graph *g = &p->graph;
+    int n = expr_symbol(g, 0);
+    add_tensor(p, "X", TW_BF16, 4, (int[]){n, expr_symbol(g, 1), expr_symbol(g, 2), expr_int(g, 64)}, false);
+    add_tensor(p, "y", TW_FP32, 1, &n, true);
+    p->tensor[0].window = (struct spec_window){.dims = 2,
+                                               .taps = {3, 2},
+                                               .step = {2, 1},
+                                               .dilation = {1, 1},
+                                               .before = {1, 0},
+                                               .after = {1, 0}};
+    add_map(p, "X_map", 0, (int[]){64, 1, 1, 32}, TW_SWIZZLE_128B);
+    add_param(p, PLAN_PARAM_MAP, "X_map", 0, 0, 128);
+    add_param(p, PLAN_PARAM_POINTER, "y", 1, -1, 8);
+    p->launch.grid[0] = n;
+    p->launch.block = 128;
+}
+
 void host_plan_copy(struct plan *p)
 {
     static const char *const symbol[] = {"N", "sm_count"};

@@ -18,6 +18,10 @@ void host_plan_batch(struct plan *p);
  * variant on sm_90a. */
 void host_plan_fixed(struct plan *p);
 
+/* Images X[N, H, W, 64] of bf16, of which a map of windows takes 3 x 2 pixels, every second along H, padded by 1 above
+ * and below; y[N] of fp32, which is written; one variant on sm_90a. */
+void host_plan_windows(struct plan *p);
+
 /* y[N] = x[N] of fp32 on sm_80, 64-bit sizes, one block for 1,024 elements. */
 void host_plan_copy(struct plan *p);
 

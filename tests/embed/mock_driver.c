@@ -173,6 +173,35 @@ int mock_launch(const void *config, void *function, void **arguments, void **ext
     return 0;
 }
 
+/* What both encode calls have in common; `call` lacks its dims. */
+static int encode(struct tw_tensormap_call *call, void *map, const uint64_t *dim, const uint64_t *stride,
+                  const uint32_t *element_stride)
+{
+    uint64_t words[16];
+    uint32_t i;
+    mock.encodes++;
+    if (mock_call() || mock.encoder_fails || call->rank < 1 || call->rank > 5 || (uintptr_t)map % 64)
+        return 1;
+    for (i = 0; i < call->rank; i++) {
+        call->dim[i] = dim[i];
+        call->estride[i] = element_stride[i];
+        if (i + 1 < call->rank)
+            call->stride[i] = stride[i];
+    }
+    if (tw_tensormap_encode(call, 10 * mock.major + mock.minor, words) != TW_OK)
+        return 1;
+    if (mock.wrong_bit >= 0)
+        words[mock.wrong_bit / 64] &= ~((uint64_t)1 << mock.wrong_bit % 64);
+    if (mock.swapped_bit >= 0) {
+        uint64_t *word = &words[mock.swapped_bit / 64], low = (uint64_t)1 << mock.swapped_bit % 64;
+        *word = (*word & ~(3 * low)) | (*word & low) << 1 | (*word >> 1 & low);
+    }
+    if (mock.set_bit_85)
+        words[1] |= (uint64_t)1 << 21;
+    memcpy(map, words, sizeof words);
+    return 0;
+}
+
 int mock_encode_tiled(void *map, int dtype, uint32_t rank, void *address, const uint64_t *dim, const uint64_t *stride,
                       const uint32_t *box, const uint32_t *element_stride, int interleave, int swizzle, int promotion,
                       int fill)
@@ -187,28 +216,32 @@ int mock_encode_tiled(void *map, int dtype, uint32_t rank, void *address, const 
         .l2 = (uint32_t)promotion,
         .oob = (uint32_t)fill,
     };
-    uint64_t words[16];
     uint32_t i;
-    mock.encodes++;
-    if (mock_call() || mock.encoder_fails || rank < 1 || rank > 5 || (uintptr_t)map % 64)
-        return 1;
-    for (i = 0; i < rank; i++) {
-        call.dim[i] = dim[i];
+    for (i = 0; i < rank && i < 5; i++)
         call.box[i] = box[i];
-        call.estride[i] = element_stride[i];
-        if (i + 1 < rank)
-            call.stride[i] = stride[i];
+    return encode(&call, map, dim, stride, element_stride);
+}
+
+int mock_encode_im2col(void *map, int dtype, uint32_t rank, void *address, const uint64_t *dim, const uint64_t *stride,
+                       const int *lower, const int *upper, uint32_t channels, uint32_t pixels,
+                       const uint32_t *element_stride, int interleave, int swizzle, int promotion, int fill)
+{
+    struct tw_tensormap_call call = {
+        .func = TW_TENSORMAP_IM2COL,
+        .dtype = (uint32_t)dtype,
+        .rank = rank,
+        .addr = (uint64_t)(uintptr_t)address,
+        .channels = channels,
+        .pixels = pixels,
+        .interleave = (uint32_t)interleave,
+        .swizzle = (uint32_t)swizzle,
+        .l2 = (uint32_t)promotion,
+        .oob = (uint32_t)fill,
+    };
+    uint32_t i;
+    for (i = 0; i + 2 < rank && i < 3; i++) {
+        call.lower[i] = lower[i];
+        call.upper[i] = upper[i];
     }
-    if (tw_tensormap_encode(&call, 10 * mock.major + mock.minor, words) != TW_OK)
-        return 1;
-    if (mock.wrong_bit >= 0)
-        words[mock.wrong_bit / 64] &= ~((uint64_t)1 << mock.wrong_bit % 64);
-    if (mock.swapped_bit >= 0) {
-        uint64_t *word = &words[mock.swapped_bit / 64], low = (uint64_t)1 << mock.swapped_bit % 64;
-        *word = (*word & ~(3 * low)) | (*word & low) << 1 | (*word >> 1 & low);
-    }
-    if (mock.set_bit_85)
-        words[1] |= (uint64_t)1 << 21;
-    memcpy(map, words, sizeof words);
-    return 0;
+    return encode(&call, map, dim, stride, element_stride);
 }

@@ -69,6 +69,9 @@ int mock_launch(const void *config, void *function, void **arguments, void **ext
 int mock_encode_tiled(void *map, int dtype, uint32_t rank, void *address, const uint64_t *dim, const uint64_t *stride,
                       const uint32_t *box, const uint32_t *element_stride, int interleave, int swizzle, int promotion,
                       int fill);
+int mock_encode_im2col(void *map, int dtype, uint32_t rank, void *address, const uint64_t *dim, const uint64_t *stride,
+                       const int *lower, const int *upper, uint32_t channels, uint32_t pixels,
+                       const uint32_t *element_stride, int interleave, int swizzle, int promotion, int fill);
 int mock_device_name(char *name, int bytes, int device);
 
 #ifdef __cplusplus

@@ -6,6 +6,7 @@
 #include "architecture.h"
 #include "emit/host/host_choice.h"
 #include "emit/template/text.h"
+#include "plan/map_windows.h"
 #include "tensormap/tensormap.h"
 
 /* Where the kernel's own numbers are 32-bit: a tile may begin below the extent and end past it. */
@@ -379,7 +380,8 @@ static bool equal_maps(const struct plan *p, const struct plan_map *a, const str
     return a->tensor == b->tensor && a->rank == b->rank &&
            memcmp(a->box, b->box, sizeof *a->box * (size_t)a->rank) == 0 && a->swizzle == b->swizzle &&
            a->l2_promotion == b->l2_promotion && strcmp(a->name, b->name) == 0 &&
-           p->tensor[a->tensor].dtype == q->tensor[b->tensor].dtype;
+           p->tensor[a->tensor].dtype == q->tensor[b->tensor].dtype &&
+           memcmp(&p->tensor[a->tensor].window, &q->tensor[b->tensor].window, sizeof(struct spec_window)) == 0;
 }
 
 /* The image: the encoder's bytes for the constants, with zeros where launches patch. */
@@ -397,12 +399,18 @@ static int encode_image(struct host_facts *f, struct host_map *h, int capability
         int64_t extent;
         if (expr_is_int(&h->plan->graph, h->tensor->dim[h->map->rank - 1 - i], &extent) && extent > 0)
             h->constant[i] = (uint64_t)extent;
-        call.dim[i] = h->constant[i] ? h->constant[i] : 1;
+        const bool spatial = h->tensor->window.dims && i > 0 && i + 1 < h->map->rank;
+        call.dim[i] = h->constant[i] ? h->constant[i] : spatial ? MAP_IMAGE : 1;
         call.box[i] = (uint32_t)h->map->box[i];
         call.estride[i] = 1;
     }
-    if (dtype->tensormap >= 0 && tw_tensormap_encode(&call, capability, h->image) == TW_OK)
+    map_windows(h->map, &h->tensor->window, &call);
+    if (dtype->tensormap >= 0 && tw_tensormap_encode(&call, capability, h->image) == TW_OK) {
+        for (int i = 0; i < h->map->rank; i++) /* extent i is half i % 2 of word 4 + i / 2: tensormap_patches.def */
+            if (!h->constant[i])
+                h->image[4 + i / 2] &= ~(UINT64_C(0xffffffff) << 32 * (i % 2));
         return 0;
+    }
     struct tw_tensormap_verdict verdict = {0};
     char message[TW_TENSORMAP_MESSAGE] = "its dtype has no tensor map, or the bytes are not known on this architecture";
     tw_tensormap_check(&call, capability, &verdict);

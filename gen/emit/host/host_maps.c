@@ -3,6 +3,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/map_windows.h"
+
 enum { WORDS = 16 };
 
 /* Bits of a map that depend on the tensor: runtime/tensormap/tensormap_patches.def. */
@@ -45,6 +47,29 @@ static bool is_patched(const struct host_map *m, const struct patch *p)
     if (p->source == STRIDE)
         return p->index + 1 < m->map->rank;
     return p->index < m->map->rank && !m->constant[p->index];
+}
+
+/* What cuTensorMapEncodeIm2col takes in the place of a box, innermost first; of a tiled map dims is 0. */
+static void write_windows(const struct host_map *m, const struct sink *s)
+{
+    struct tw_tensormap_call call = {.estride = {1, 1, 1, 1, 1}};
+    const struct spec_window *w = &m->tensor->window;
+    map_windows(m->map, w, &call);
+    sink_integer(s, "window_dims", w->dims);
+    sink_integer(s, "channels", call.channels);
+    sink_integer(s, "pixels", call.pixels);
+    sink_array(s, "lower");
+    for (int i = 0; i < WINDOW_DIMS; i++)
+        sink_integer(s, NULL, call.lower[i]);
+    sink_end(s);
+    sink_array(s, "upper");
+    for (int i = 0; i < WINDOW_DIMS; i++)
+        sink_integer(s, NULL, call.upper[i]);
+    sink_end(s);
+    sink_array(s, "step");
+    for (int i = 0; i < SPEC_MAX_RANK; i++)
+        sink_integer(s, NULL, call.estride[i]);
+    sink_end(s);
 }
 
 /* The words that launches write. */
@@ -128,21 +153,24 @@ static void write_map(const struct host_map *m, const struct sink *s)
         put_word(s, NULL, image[w]);
     sink_end(s);
     sink_boolean(s, "in_image", in_image);
+    write_windows(m, s);
     write_patches(m, s);
     sink_end(s);
 }
 
 void host_maps(const struct host_facts *f, const struct sink *s)
 {
-    bool strides = false;
+    bool strides = false, windows = false;
     sink_array(s, "map");
     for (int i = 0; i < f->map_count; i++) {
         write_map(&f->map[i], s);
         strides = strides || f->map[i].map->rank > 1;
+        windows = windows || f->map[i].tensor->window.dims > 0;
     }
     sink_end(s);
     sink_integer(s, "map_count", f->map_count);
     sink_boolean(s, "map_strides", strides);
+    sink_boolean(s, "windows", windows);
     sink_array(s, "workaround");
 #define WORKAROUND(ID, since, until, number, what)                                                                     \
     sink_object(s, NULL);                                                                                              \

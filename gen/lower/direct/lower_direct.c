@@ -17,6 +17,9 @@ static int lower_op(struct direct *d, int i)
 {
     switch (d->program->op[i].kind) {
     case PROGRAM_LOAD:
+        if (d->program->op[i].window.dims)
+            return program_refuse(d->l, d->program->op[i].loc, "PROGRAM-LOWER",
+                                  "im2col is an operand of dots, and this program has none; write load");
         program_comes(d->l, &d->program->op[i], "direct");
         return d->op[i].place ? 0 : direct_load(d, i); /* kept from an earlier loop */
     case PROGRAM_GATHER:

@@ -240,6 +240,24 @@ static int leave_out(struct pipeline *x, int longest)
     return status;
 }
 
+static bool divides(const struct expr_graph *g, int node)
+{
+    const struct expr_node *n = &g->node[node];
+    bool found = n->op == EXPR_FLOORDIV || n->op == EXPR_MOD;
+    for (int i = 0; i < 3 && !found; i++)
+        found = n->arg[i] >= 0 && divides(g, n->arg[i]);
+    return found;
+}
+
+/* Where the items' number takes Lua's division, what spells it comes before them. 0 or 3. */
+static int items_divide(struct plan *p)
+{
+    for (int i = 0; i < p->item_count; i++)
+        if (divides(&p->fused, p->item[i].extent))
+            return family_add_value(p, "items_divide", 1);
+    return 0;
+}
+
 int pipeline_items(struct pipeline *x, bool persistent)
 {
     struct plan *p = x->plan;
@@ -265,7 +283,7 @@ int pipeline_items(struct pipeline *x, bool persistent)
             return 3;
     }
     int longest = longest_first(x);
-    if (longest == 3 || leave_out(x, longest))
+    if (longest == 3 || leave_out(x, longest) || items_divide(p))
         return 3;
     for (int i = 0; i < p->item_count; i++)
         if (!p->item[i].share && p->item[i].axis != walked(p))

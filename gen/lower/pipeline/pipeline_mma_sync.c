@@ -440,6 +440,10 @@ static int operand(struct pipeline *x, int op, int which)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
                               "rows by number are no operands of dots on %s; write arch = { sm_90a = {} }",
                               x->l->arch->name);
+    if (o->window.dims)
+        return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                              "im2col comes by tensor maps, which %s lacks; write arch = { sm_90a = {} }",
+                              x->l->arch->name);
     int spans = 0; /* of rows: where there is one, a limit is a number of them */
     for (int d = 0; d < t->rank; d++)
         spans += o->at[d].length > 1 && !o->at[d].column;

@@ -64,6 +64,7 @@ int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, in
         t->gathered = plan_some(o->gathered);
         t->tile[o->gathered] = rows;
     }
+    t->window = o->window;
     int last = t->rank - 1;
     t->box[last] = span / size;
     t->tile[last] = most ? t->box[last] : columns;
@@ -137,7 +138,8 @@ static int operand(struct pipeline *x, int op, int which)
                                         "%d rows of %s in one box, which takes up to %d on %s; write %d", t->box[d],
                                         t->name, MOST_BOX, x->l->arch->name, MOST_BOX * t->multicast);
     if (known && (memcmp(before.box, t->box, sizeof before.box) != 0 || before.multicast != t->multicast ||
-                  before.gathered != t->gathered || before.run != t->run || before.access != t->access))
+                  memcmp(&before.window, &t->window, sizeof before.window) != 0 || before.gathered != t->gathered ||
+                  before.run != t->run || before.access != t->access))
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     /* A: rows m, columns k as it lies. B: rows k, columns n, so that as it lies its columns are n. */
     bool mn_major = which == 0 ? k->transposed[0] : !k->transposed[1];
@@ -408,7 +410,7 @@ static int add_extents(struct plan *p, int tensor)
 }
 
 /* The extents of tensors that threads read, as nodes of plan.fused: extent.NAME.d0, ... Of those whose elements steps
- * read one by one, and of those that threads copy. */
+ * read one by one, of those that threads copy, and of images, whose windows are counted by them. */
 static int element_extents(struct plan *p)
 {
     int elements = p->fused.count;
@@ -427,7 +429,7 @@ static int element_extents(struct plan *p)
         for (int i = 0; i < p->ring[r].tensor_count; i++) {
             int tensor = p->ring[r].tensor[i];
             bool copied = p->ring[r].filler == PLAN_FILL_CP_ASYNC || p->ring[r].filler == PLAN_FILL_ARRIVE;
-            if (!copied || added[tensor])
+            if ((!copied && !p->tensor[tensor].window.dims) || added[tensor])
                 continue;
             added[tensor] = true;
             if (add_extents(p, tensor))

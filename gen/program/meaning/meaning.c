@@ -343,8 +343,9 @@ static int find_box(struct meaning *m, int op_number, struct meaning_box *box)
                                 .rank = m->state.kernel->tensor[op->tensor].rank,
                                 .column = -1,
                                 .gathered = by_number ? op->gathered : -1,
+                                .window = op->window.dims ? &op->window : NULL,
                                 .columns = 1};
-    int64_t stride = 1;
+    int64_t stride = 1, limit;
     for (int d = box->rank - 1; d >= 0; d--) {
         box->extent[d] = box->limit[d] = m->state.data->extent[op->tensor][d];
         box->stride[d] = stride;
@@ -353,7 +354,6 @@ static int find_box(struct meaning *m, int op_number, struct meaning_box *box)
             continue;
         int status = number(m, op, &o->start[d], &box->start[d]);
         if (!status && op->at[d].limit >= 0) {
-            int64_t limit;
             status = number(m, op, &o->limit[d], &limit);
             box->limit[d] = limit < box->limit[d] ? limit : box->limit[d];
         }
@@ -364,9 +364,9 @@ static int find_box(struct meaning *m, int op_number, struct meaning_box *box)
             box->column = d;
             box->columns = op->at[d].length;
         }
-        if (op->at[d].length == 0 && (box->start[d] < 0 || box->start[d] >= box->extent[d]))
+        if (op->at[d].length == 0 && (box->start[d] < 0 || box->start[d] >= meaning_room(box, d)))
             return fault(m, op, "coordinate %lld of dim %d is outside of %s, whose extent is %lld there",
-                         (long long)box->start[d], d + 1, tensor_name(m, op->tensor), (long long)box->extent[d]);
+                         (long long)box->start[d], d + 1, tensor_name(m, op->tensor), (long long)meaning_room(box, d));
     }
     return 0;
 }

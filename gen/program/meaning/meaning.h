@@ -221,7 +221,11 @@ struct meaning_box {
     int column;                                           /* the dim along the columns; -1 */
     int gathered;                                         /* the dim that row numbers address; -1 */
     int64_t columns;
+    const struct spec_window *window; /* NULL: rows are spans, or come by number */
 };
+
+/* Where a place of dim d may be: 0 to so many less one, of a window's taps or of the extent. */
+int64_t meaning_room(const struct meaning_box *box, int d);
 
 /* Offset of the first column's element of `row` as if all columns were inside, and the columns that are: from
  * *from to *to; an empty range where the row is outside. `number` is the gathered row's. */

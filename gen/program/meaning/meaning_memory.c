@@ -3,8 +3,39 @@
 
 #include <string.h>
 
+int64_t meaning_room(const struct meaning_box *box, int d)
+{
+    return box->window && d > 0 ? box->window->taps[d - 1] : box->extent[d];
+}
+
+/* The same of a window: `start` has the first pixel of the result, and of each spatial dim the tap. */
+static int64_t window_row(const struct meaning_box *box, int64_t row, int64_t *from, int64_t *to)
+{
+    const struct spec_window *w = box->window;
+    const int last = box->rank - 1;
+    int64_t pixel = box->start[0] + row, first = box->start[last] < 0 ? -box->start[last] : 0;
+    int64_t end =
+        box->limit[last] - box->start[last] < box->columns ? box->limit[last] - box->start[last] : box->columns;
+    int64_t offset = box->start[last];
+    bool inside = pixel >= 0;
+    for (int d = last - 1; d > 0; d--) {
+        const int64_t pixels = window_pixels(w, d - 1, box->extent[d]);
+        const int64_t at =
+            pixels ? pixel % pixels * w->step[d - 1] - w->before[d - 1] + box->start[d] * w->dilation[d - 1] : -1;
+        pixel = pixels ? pixel / pixels : 0;
+        inside = inside && at >= 0 && at < box->extent[d];
+        offset += at * box->stride[d];
+    }
+    inside = inside && pixel < box->extent[0] && first < end;
+    *from = inside ? first : 0;
+    *to = inside ? end : 0;
+    return offset + pixel * box->stride[0];
+}
+
 int64_t meaning_row(const struct meaning_box *box, int64_t row, int64_t number, int64_t *from, int64_t *to)
 {
+    if (box->window)
+        return window_row(box, row, from, to);
     int64_t offset = 0, first = 0, end = box->columns;
     bool inside = true; /* no row has the number INT64_MIN */
     for (int d = box->rank - 1; d >= 0; d--) {

@@ -227,6 +227,17 @@ static void test_batch(void **state)
     plan_free(&plan);
 }
 
+static void test_windows(void **state)
+{
+    static struct plan plan;
+    (void)state;
+    host_plan_windows(&plan);
+    struct host_image image = source_image(&plan, "//\n");
+    emit(&(struct host_model){"windows_test", &image, 1, true, options, 1, NULL, 0});
+    run_cases("windows_test", "use_windows");
+    plan_free(&plan);
+}
+
 /* A wrong bit in any word of an emitted image is found by load, or does no harm. */
 static void test_planted_bits(void **state)
 {
@@ -513,11 +524,17 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_gemm),         cmocka_unit_test(test_batch),
-        cmocka_unit_test(test_small_models), cmocka_unit_test(test_long_lines),
-        cmocka_unit_test(test_faults),       cmocka_unit_test(test_memory),
-        cmocka_unit_test(test_planted_bits), cmocka_unit_test(test_texts_come_back),
-        cmocka_unit_test(test_places),       cmocka_unit_test(test_tuned),
+        cmocka_unit_test(test_gemm),
+        cmocka_unit_test(test_batch),
+        cmocka_unit_test(test_windows),
+        cmocka_unit_test(test_small_models),
+        cmocka_unit_test(test_long_lines),
+        cmocka_unit_test(test_faults),
+        cmocka_unit_test(test_memory),
+        cmocka_unit_test(test_planted_bits),
+        cmocka_unit_test(test_texts_come_back),
+        cmocka_unit_test(test_places),
+        cmocka_unit_test(test_tuned),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
