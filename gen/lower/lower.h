@@ -32,13 +32,16 @@ struct program_lowering {
 /* One way to lower: picked where `takes` holds, the first row of the table in family.c that does. */
 struct program_lowerer {
     const char *name; /* "direct": effects.def */
-    bool (*takes)(const struct program *, const struct arch *);
+    bool (*takes)(const struct spec_kernel *, const struct program *, const struct arch *);
     int (*variants)(const struct spec *, const struct spec_kernel *, const struct arch *); /* as struct family's */
     int (*lower)(const struct program_lowering *); /* 0, 1 faults, 3 out of memory */
 };
 
 /* The lowering for the kernel's program. The last takes every one. */
 const struct program_lowerer *program_lowerer_of(const struct spec_kernel *, const struct arch *);
+
+/* Loads and stores alone, and `via` says "bulk": tiles go from maps to maps through a ring (copy/lower_copy.c). */
+extern const struct program_lowerer program_lower_copy;
 
 /* No dots: one role of threads that hold tiles in registers, a vector of neighbouring columns each
  * (lower_direct.c). */

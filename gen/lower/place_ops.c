@@ -34,6 +34,7 @@ const struct place_op place_ops[] = {
 enum place_text place_text_of(const struct plan *p)
 {
     static const char *const name[PLACE_TEXTS] = {[PLACE_TEXT_DIRECT] = "program.direct.cu",
+                                                  [PLACE_TEXT_COPY] = "program.copy.cu",
                                                   [PLACE_TEXT_SM_90A] = "program.sm_90a.cu",
                                                   [PLACE_TEXT_SM_80] = "program.sm_80.cu"};
     for (int i = 0; i < PLACE_TEXTS && p->template_name && p->derived; i++)
@@ -72,7 +73,7 @@ bool place_ends(const struct plan *p, const struct plan_step *s, int *from, int 
         *from = kind_of(p, s->place, PLACE_END_GLOBAL), *to = PLACE_END_STAGE;
         return true;
     case PLAN_READ:
-        *from = PLACE_END_STAGE, *to = s->place ? place : PLACE_END_MULTIPLY;
+        *from = PLACE_END_STAGE, *to = s->to ? PLACE_END_GLOBAL : s->place ? place : PLACE_END_MULTIPLY;
         return true;
     case PLAN_MMA:
         *from = kind_of(p, s->place2, PLACE_END_STAGE), *to = place;

@@ -4,7 +4,14 @@
 
 #include "plan/plan.h"
 
-enum place_text { PLACE_TEXT_DIRECT, PLACE_TEXT_SM_90A, PLACE_TEXT_SM_80, PLACE_TEXTS, PLACE_TEXT_NONE = -1 };
+enum place_text {
+    PLACE_TEXT_DIRECT,
+    PLACE_TEXT_COPY,
+    PLACE_TEXT_SM_90A,
+    PLACE_TEXT_SM_80,
+    PLACE_TEXTS,
+    PLACE_TEXT_NONE = -1
+};
 
 /* Where a step takes from and gives to: a kind of plan_places.def, or one of these. */
 enum place_end {

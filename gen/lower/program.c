@@ -68,13 +68,13 @@ int program_goes_up(const struct program_lowering *l, const char *why)
 /* ---- the choice -------------------------------------------------------------------------------------------------- */
 
 static const struct program_lowerer *const lowerers[] = {&program_lower_pipeline, &program_lower_mma_sync,
-                                                         &program_lower_direct, NULL};
+                                                         &program_lower_copy, &program_lower_direct, NULL};
 
 const struct program_lowerer *program_lowerer_of(const struct spec_kernel *kernel, const struct arch *arch)
 {
     const struct program *program = spec_program(kernel, arch->name);
     const struct program_lowerer *const *l = lowerers;
-    while (l[1] && !(*l)->takes(program, arch))
+    while (l[1] && !(*l)->takes(kernel, program, arch))
         l++;
     return *l;
 }

@@ -50,6 +50,8 @@ struct plan_step {
     int place, place2;     /* plan_some(index into plan.place); place2: register operand of MMA; registers that a
                               SCRATCH_WRITE takes from or a SCRATCH_READ gives to. LOOP, WHEN, WRITE, STORE:
                               late places */
+    int to;                /* READ: plan_some(tensor) to whose place `at` a bulk store takes the tile; 0: threads or
+                              instructions read it */
     int node;              /* plan_some(node of plan.fused): what the step computes or stores */
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
     int back;              /* READ: stages before the one that was taken last */

@@ -322,6 +322,8 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         sink_text(s, "window", place_name(p, plan_number(step->window)));
     if (step->window2)
         sink_text(s, "window2", place_name(p, plan_number(step->window2)));
+    if (step->to)
+        sink_text(s, "to", tensor_name(p, plan_number(step->to)));
     for (size_t i = 0; i < sizeof number / sizeof *number; i++)
         if (number[i].value != number[i].none)
             sink_integer(s, number[i].key, number[i].value);

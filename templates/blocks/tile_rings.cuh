@@ -36,6 +36,15 @@
 //@         end
 //@     end
 //@ end
+//@ -- Tensors that bulk stores take from the stages themselves.
+//@ local sent = has(plan, "sent") and plan.sent or {}
+//@ for name, way in pairs(sent) do
+//@     local t = plan.tensor[name]
+//@     stores[(way == 2 and "add_" or has(t, "cache") and "hinted_" or "") .. t.rank] = true
+//@     if has(t, "cache") and not has(hinted, t.cache) then
+//@         policies[#policies + 1], hinted[t.cache] = t.cache, true
+//@     end
+//@ end
 //@ -- Axes of the cluster that tiles of a ring are shared along: how far apart and how many those blocks are.
 //@ local function shares_of(r)
 //@     local list, known = {}, {}

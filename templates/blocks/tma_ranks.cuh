@@ -1,6 +1,6 @@
 //@ -- Bulk tensor copies of tensors of any rank. loads, shares, stores: by rank, "2", whether there is one, and by
-//@ -- "hinted_2" whether one says what becomes of its bytes in the L2; shares are loads for several blocks. policies:
-//@ -- the words for that.
+//@ -- "hinted_2" whether one says what becomes of its bytes in the L2; shares are loads for several blocks, "add_2" in
+//@ -- stores one that adds. policies: the words for the L2.
 //@ param loads table
 //@ param shares table
 //@ param stores table
@@ -74,6 +74,19 @@ __device__ __forceinline__ void tma_store_${also}${rank}d(const tensor_map *map,
 {
     asm volatile("cp.async.bulk.tensor.${rank}d.global.shared::cta.bulk_group${hint} [%0, {${to}}], [%1]${operand};" ::"l"(map),
                  "r"(source), ${bindings}${value}
+                 : "memory");
+}
+//@         end
+//@         if hinted == 0 and has(stores, "add_" .. rank) then
+//@             if not first then
+
+//@             end
+//@             first = false
+// The same adds to what the box holds, element by element, in any order.
+__device__ __forceinline__ void tma_add_${rank}d(const tensor_map *map, u32 source${types})
+{
+    asm volatile("cp.reduce.async.bulk.tensor.${rank}d.global.shared::cta.add.bulk_group [%0, {${to}}], [%1];" ::"l"(map),
+                 "r"(source), ${bindings}
                  : "memory");
 }
 //@         end

@@ -130,7 +130,7 @@ struct trial {
     uint64_t source, out;  /* device memory */
 };
 
-static int say(struct doctor_try *t, enum doctor_result result, const char *text)
+static enum doctor_result say(struct doctor_try *t, enum doctor_result result, const char *text)
 {
     t->result = result;
     snprintf(t->text, sizeof t->text, "%s", text);
@@ -138,7 +138,7 @@ static int say(struct doctor_try *t, enum doctor_result result, const char *text
 }
 
 /* The map by the encoder here, held against the driver's. */
-static int encode(struct trial *x, const struct attempt *a, struct doctor_try *t, uint64_t map[16])
+static enum doctor_result encode(struct trial *x, const struct attempt *a, struct doctor_try *t, uint64_t map[16])
 {
     struct tw_tensormap_call call = a->call;
     alignas(64) uint64_t theirs[16] = {0};
@@ -175,7 +175,7 @@ static int encode(struct trial *x, const struct attempt *a, struct doctor_try *t
 }
 
 /* What the kernel left in the device's memory. */
-static int compare(struct trial *x, const struct attempt *a, struct doctor_try *t)
+static enum doctor_result compare(struct trial *x, const struct attempt *a, struct doctor_try *t)
 {
     unsigned char got[OUT_BYTES];
     struct tw_error error;
@@ -193,7 +193,7 @@ static int compare(struct trial *x, const struct attempt *a, struct doctor_try *
     return DOCTOR_PASSED;
 }
 
-static int launch(struct trial *x, const struct attempt *a, struct doctor_try *t, const uint64_t map[16])
+static enum doctor_result launch(struct trial *x, const struct attempt *a, struct doctor_try *t, const uint64_t map[16])
 {
     alignas(64) struct parameters parameters = {.out = x->out};
     const struct tw_compiled *c = &x->compiled;

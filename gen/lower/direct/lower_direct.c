@@ -5,8 +5,9 @@
 
 #include "lower/family.h"
 
-static bool takes(const struct program *program, const struct arch *arch)
+static bool takes(const struct spec_kernel *kernel, const struct program *program, const struct arch *arch)
 {
+    (void)kernel;
     (void)arch;
     return !program_holds(program, PROGRAM_DOT);
 }

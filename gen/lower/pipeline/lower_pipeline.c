@@ -727,8 +727,9 @@ static int decide(struct pipeline *x)
     return family_pack_params(p);
 }
 
-static bool takes(const struct program *program, const struct arch *arch)
+static bool takes(const struct spec_kernel *kernel, const struct program *program, const struct arch *arch)
 {
+    (void)kernel;
     return arch->wgmma && program_holds(program, PROGRAM_DOT);
 }
 

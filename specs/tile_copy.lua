@@ -1,0 +1,52 @@
+-- Copies of a matrix tile by tile. What moves the tiles is all that differs: bulk copies through tensor maps, by boxes
+-- of several widths and in every swizzle, or threads, 128 bits at a time. No thread touches what bulk copies move: a
+-- stage of the ring that they fill is what they empty. `bench` sets all of them beside each other. Boxes of other
+-- dimensions: specs/tile_copy_boxes.lua.
+
+local H, W = dims "H W"
+
+local function program(t, at, tile)
+  local h, w = span(at.h, tile.h), span(at.w, tile.w)
+  store(t.Y, h, w, load(t.X, h, w):as "tile")
+end
+
+-- Rows of H and W by boxes of 64 x 64: what the numbers beside each other are about.
+-- Both together have 8 MB, 48 MB and 4 GB.
+local bytes = { { H = 2048, W = 1024 }, { H = 4096, W = 3072 }, { H = 32768, W = 32768 } }
+local copy = kernel "tile_copy" {
+  X = tensor { H, W, dtype = "bf16", axes = "h w" }, Y = tensor { H, W, dtype = "bf16", axes = "h w", out = true },
+  axes = "h w", tile = { h = 64, w = 64 }, grid = { h = H, w = W },
+  via = { tile = "bulk" },
+  arch = { sm_90a = {} },
+  program = program,
+  run = { { H = 515, W = 520 }, { H = 3, W = 8 }, { H = 0, W = 64 }, { H = 40, W = 35 } },
+  bench = bytes,
+  reference = function(t, n)
+    for h = 0, n.H - 1 do
+      local from, to = t.X[h], t.Y[h]
+      for w = 0, n.W - 1 do to[w] = from[w] end
+    end
+  end,
+}
+for _, swizzle in ipairs { "32B", "64B", "128B" } do
+  kernel("tile_copy_" .. swizzle) {
+    like = copy, X = tensor { H, W, dtype = "bf16", axes = "h w", swizzle = swizzle },
+    run = { { H = 515, W = 520 } },
+  }
+end
+for _, columns in ipairs { 128, 256 } do
+  kernel("tile_copy_64x" .. columns) { like = copy, tile = { w = columns }, run = { { H = 515, W = 1032 } } }
+end
+
+-- Threads that hold what they copy, in vectors of 128 bits, resident or a block an item: the plain copies to beat.
+for name, persistent in pairs { tile_copy_direct = true, tile_copy_blocks = false } do
+  kernel(name) {
+    like = copy, via = { tile = "direct" }, tile = { h = 4, w = 1024 }, schedule = { persistent = persistent },
+    run = { { H = 197, W = 1040 }, { H = 3, W = 35 } },
+  }
+end
+
+-- Stages of a ring: how many copies have to be under way.
+for _, stages in ipairs { 2, 4, 8 } do
+  kernel("tile_copy_stages_" .. stages) { like = copy, pipeline = { stages = stages }, run = { { H = 835, W = 520 } } }
+end
