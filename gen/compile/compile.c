@@ -10,6 +10,7 @@
 #include "common/options.h"
 #include "common/parallel.h"
 #include "common/tool.h"
+#include "compile/compile_host.h"
 #include "emit/embed.h"
 #include "emit/host/host.h"
 #include "emit/shelf.h"
@@ -373,6 +374,8 @@ static int plan_setups(struct making *m, struct wanted w)
         int status = plan_one(m, &w, &on);
         if (status == 0)
             status = family_check_unread(&c->spec, setup, &on, 1, &c->diags);
+        if (status == 0)
+            status = compile_check_workspace(c, w.first, setup);
         w.position++;
         if (status == 1 && c->tables.options.candidates) {
             struct compile_unit *unit = &c->unit[c->unit_count - 1];

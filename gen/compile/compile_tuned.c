@@ -45,6 +45,21 @@ static bool is_told(const struct spec_kernel *k, int row)
     return false;
 }
 
+int compile_check_workspace(struct compile *c, int first, const struct spec_kernel *setup)
+{
+    const int last = c->unit_count - 1, end = c->tables.options.candidates && last > first ? first + 1 : last;
+    const struct plan *p = &c->unit[last].plan, *other = p;
+    for (int i = first; i < end && c->unit[last].as == setup; i++)
+        if (c->unit[i].planned && !plan_share_workspace(&c->unit[i].plan, p))
+            other = &c->unit[i].plan;
+    if (other != p)
+        diag_report(&c->diags, DIAG_ERROR, setup->loc, setup->name, NULL, "TUNED-WORKSPACE",
+                    "%s goes by a list of turns, whose records lie where %s, split over blocks, has to find zeros, and "
+                    "both are given one workspace; take this set-up out, or make it a kernel of its own",
+                    p->list ? "it" : other->entry, p->list ? other->entry : "it");
+    return other != p;
+}
+
 int compile_tuned(struct compile *c, const int *unit, int count, struct host_tuned **tuned, int *tuned_count)
 {
     const struct spec_kernel *k = c->unit[unit[0]].kernel;

@@ -582,6 +582,27 @@ void plan_check_alone(const struct plan *p, struct diag_set *diags)
     }
 }
 
+/* The records of a list lie behind the counters', and are all that lies there. */
+static void check_list(const struct check *c)
+{
+    const struct plan *p = c->p;
+    const struct plan_list *l = p->list;
+    if (!l)
+        return;
+    if (p->workspace_bytes != PLAN_LIST_OFFSET || p->workspace <= 0)
+        fault(c, "workspace_bytes", "LIST", "%lld bytes%s are no workspace of a list; write %d, and the records' words",
+              (long long)p->workspace_bytes, p->workspace > 0 ? "" : " alone", PLAN_LIST_OFFSET);
+    if (l->loop < 0 || l->loop >= p->loop_count)
+        fault(c, "list", "LIST", "its loop is %d, the Plan has %d", l->loop, p->loop_count);
+    for (int i = 0; i < l->item_count; i++)
+        if (l->item[i] < 0 || l->item[i] >= p->item_count || (i && l->item[i] <= l->item[i - 1]))
+            fault(c, "list", "LIST", "records are by item %d; write items of the Plan's %d, each once, rising",
+                  l->item[i], p->item_count);
+    for (int i = 0; i < p->value_count; i++)
+        if (strcmp(p->value[i].name, "parts.record") == 0)
+            fault(c, "list", "LIST", "its records lie where the parts of a loop find zeros; split it, or go by a list");
+}
+
 int plan_check(const struct plan *p, struct diag_set *diags)
 {
     struct check c = {p, arch_find(p->arch), diags};
@@ -624,6 +645,7 @@ int plan_check(const struct plan *p, struct diag_set *diags)
     for (int i = 0; i < p->mma_count; i++)
         check_mma(&c, &p->mma[i]);
     check_params(&c);
+    check_list(&c);
     check_conversions(&c);
     plan_check_places(p, c.arch->named_barriers, diags);
     if (rings_are_sound(p))

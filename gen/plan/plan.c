@@ -99,6 +99,17 @@ int plan_cluster(const struct plan *p)
     return blocks;
 }
 
+/* Behind the bytes that counters have before a list too. */
+static bool wants_zeros(const struct plan *p)
+{
+    return p->workspace > 0 && !p->list;
+}
+
+bool plan_share_workspace(const struct plan *a, const struct plan *b)
+{
+    return !(a->list && wants_zeros(b)) && !(b->list && wants_zeros(a));
+}
+
 int plan_blocks(const struct plan *p)
 {
     return plan_cluster(p) * (p->item_count > 0 && p->item[p->item_count - 1].share ? 3 : 1);

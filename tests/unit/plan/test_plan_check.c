@@ -68,6 +68,29 @@ static void test_architectures(void **state)
     assert_int_equal(arch_resident_blocks(a, 1024, 0, 0), 2);
 }
 
+static struct plan_list *with_list(struct plan *p);
+
+/* What a list leaves in its workspace, a split's counters must not find there; a kernel that counts items, and one that
+ * has a list itself, do not mind. */
+static void test_shared_workspace(void **state)
+{
+    (void)state;
+    struct plan list, split, counts, none;
+    with_list(sample(&list));
+    sample(&split)->workspace_bytes = 128;
+    split.workspace = plan_some(expr_int(&split.graph, 512));
+    sample(&counts)->workspace_bytes = 8;
+    sample(&none);
+    const struct plan *all[] = {&list, &split, &counts, &none};
+    for (int a = 0; a < 4; a++)
+        for (int b = 0; b < 4; b++)
+            assert_int_equal(plan_share_workspace(all[a], all[b]), !(a + b == 1));
+    expect_clean(&list);
+    expect_clean(&split);
+    plan_free(&counts);
+    plan_free(&none);
+}
+
 /* ---- planted faults -------------------------------------------------------------------------------------------- */
 
 struct planted {
@@ -128,6 +151,43 @@ PLANT(multicast_odd)
 PLANT(cluster_large)
 {
     p->launch.cluster[1] = 8;
+}
+/* A list of turns that is sound but for what the others plant. */
+static struct plan_list *with_list(struct plan *p)
+{
+    struct plan_list *l = plan_alloc(p, sizeof *l);
+    p->loop = plan_alloc(p, sizeof *p->loop);
+    p->item = plan_alloc(p, sizeof *p->item);
+    assert_true(l && p->loop && p->item);
+    p->loop_count = p->item_count = 1;
+    l->item_count = 1;
+    p->list = l;
+    p->workspace_bytes = PLAN_LIST_OFFSET;
+    p->workspace = plan_some(expr_int(&p->graph, 4096));
+    return l;
+}
+PLANT(list_before_counters)
+{
+    with_list(p);
+    p->workspace_bytes = 64;
+}
+PLANT(list_without_room)
+{
+    with_list(p);
+    p->workspace = 0;
+}
+PLANT(list_loop)
+{
+    with_list(p)->loop = p->loop_count;
+}
+PLANT(list_item)
+{
+    with_list(p)->item[0] = p->item_count;
+}
+PLANT(list_of_parts)
+{
+    with_list(p);
+    p->value[0].name = "parts.record";
 }
 PLANT(shared_overlap)
 {
@@ -288,6 +348,11 @@ static const struct planted planted[] = {
     {tile_bytes, "A", "SMEM-SIZE", "write 16384"},
     {multicast_odd, "B", "CLUSTER", "3 blocks"},
     {cluster_large, "cluster", "CLUSTER", "16 blocks"},
+    {list_before_counters, "workspace_bytes", "LIST", "64 bytes are no workspace"},
+    {list_without_room, "workspace_bytes", "LIST", "128 bytes alone"},
+    {list_loop, "list", "LIST", "its loop is"},
+    {list_item, "list", "LIST", "records are by item"},
+    {list_of_parts, "list", "LIST", "find zeros"},
     {shared_overlap, "ab.B", "SMEM-OVERLAP", "ab.A"},
     {shared_align, "ab.B", "SMEM-ALIGN", "write offset = 66560"},
     {shared_base, "ab.A", "SMEM-ALIGN", "shared_align = 1024"},
@@ -427,9 +492,9 @@ static void test_damaged_plans(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_sound_plans_pass), cmocka_unit_test(test_architectures),
-        cmocka_unit_test(test_planted_faults),   cmocka_unit_test(test_faults_come_together),
-        cmocka_unit_test(test_damaged_plans),
+        cmocka_unit_test(test_sound_plans_pass),     cmocka_unit_test(test_architectures),
+        cmocka_unit_test(test_shared_workspace),     cmocka_unit_test(test_planted_faults),
+        cmocka_unit_test(test_faults_come_together), cmocka_unit_test(test_damaged_plans),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
