@@ -41,4 +41,10 @@ struct plan_list {
     int read_count;
 };
 
+struct plan;
+
+/* Launches of both may follow each other on one workspace: neither leaves records of a list where the other has to find
+ * zeros. */
+bool plan_share_workspace(const struct plan *a, const struct plan *b);
+
 #endif

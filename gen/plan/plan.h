@@ -270,9 +270,6 @@ const struct plan_shared *plan_region(const struct plan *p, const struct plan_ri
 /* Blocks of a cluster; and where blocks have shares of items those of three: between two others one has but a part. */
 int plan_cluster(const struct plan *p);
 int plan_blocks(const struct plan *p);
-/* Launches of both may follow each other on one workspace: neither leaves records of a list where the other has to find
- * zeros. */
-bool plan_share_workspace(const struct plan *a, const struct plan *b);
 void plan_free(struct plan *p); /* the graphs too; *p is then zero */
 
 /* Every check named in the design's section 3 but the protocol's: tensor-map rules, shared memory, registers, features
