@@ -4,7 +4,7 @@
 //@ -- each its own rows of the item's tiles, and compute on the results in registers. A block takes item after item.
 //@ param entry text
 //@ param launch.block int
-//@ local item, place, ring = plan.item, plan.place, plan.ring
+//@ local item, place, ring, resident = plan.item, plan.place, plan.ring, plan.launch.min_blocks
 //@ local outputs, read, dtypes, staged, clustered = {}, {}, {}, nil, plan.launch.cluster[1] > 1
 //@ -- The ring of sums that blocks have parts of; rows by number, by all threads; boxes for several blocks.
 //@ local parts, gathers, by_row, shared = nil, false, false, false
@@ -54,7 +54,7 @@ ${banner}
 //@ include "blocks/unforetold.cuh"
 //@ end
 
-//@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block
+//@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block * resident
 
 //@ include "blocks/convert.cuh" dtypes = dtypes
 //@ include "blocks/operand_bytes.cuh" model = plan
@@ -80,7 +80,7 @@ ${banner}
 //@ include "blocks/profile.cuh" roles = plan.role, room = profile()
 //@ end
 
-extern "C" __global__ void __launch_bounds__(${launch.block}, 1) ${entry}(const __grid_constant__ arguments args)
+extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${entry}(const __grid_constant__ arguments args)
 {
 //@ if profile() > 0 then
     const u64 profile_began = profile_clock();

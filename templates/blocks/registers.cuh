@@ -1,4 +1,5 @@
-//@ -- setmaxnreg: roles give registers back and take them. At entry each thread has an equal share of 65536.
+//@ -- setmaxnreg: roles give registers back and take them. At entry each thread has an equal share of 65536, where
+//@ -- `threads` are those of all blocks that a multiprocessor holds at once.
 //@ param roles table
 //@ param threads int
 //@ local entry = 65536 // threads // 8 * 8

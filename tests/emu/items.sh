@@ -116,5 +116,15 @@ sed 's/^                turn_pass(consumer);/                ;/' "$text" >"$work
 ok $? "a turn that is kept is seen" "$work/out"
 "$program" run "$orders" --device emu --complete all --sms 4 --hazards strict >"$work/out" 2>&1
 ok $? "tests/programs/pipeline_orders.lua" "$work/out"
+# Several blocks a multiprocessor: their registers and shared memory are what one has, which a text that takes more shows.
+blocks=$PWD/tests/programs/pipeline_blocks.lua
+"$program" run "$blocks" --device emu --complete random --sms 2 --hazards strict >"$work/out" 2>&1
+ok $? "tests/programs/pipeline_blocks.lua" "$work/out"
+"$program" gen "$blocks" --kernel blocks_two --arch sm_90a -o "$work/blocks" >"$work/out" 2>&1
+sed 's/\(setmaxnreg.inc.sync.aligned.u32\) 216/\1 224/' "$work/blocks/blocks_two.sm_90a.cu" >"$work/more.cu"
+[ "$(diff "$work/blocks/blocks_two.sm_90a.cu" "$work/more.cu" | grep -c '^>')" -eq 1 ] && ! (cd "$work" &&
+    "$program" run "$blocks" --kernel blocks_two --device emu --source more.cu) >"$work/out" 2>&1 &&
+    grep -q 'REG-POOL\|DEADLOCK' "$work/out"
+ok $? "a block that takes more registers than its share is seen" "$work/out"
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -53,7 +53,8 @@ static void note_ways(const struct pipeline *x)
 int pipeline_lower(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *))
 {
     bool refused[SPEC_MAX_AXES] = {false};
-    struct pipeline x = {.l = l, .program = l->kernel->program, .plan = l->plan, .refused = refused};
+    struct pipeline x = {
+        .l = l, .program = l->kernel->program, .plan = l->plan, .blocks_per_sm = 1, .refused = refused};
     l->plan->variant = l->variant == 0 ? "" : "unaligned";
     l->plan->entry = plan_text(l->plan, l->variant == 0 ? "%s" : "%s__unaligned", l->kernel->name);
     if (!l->plan->entry)
@@ -93,9 +94,24 @@ int pipeline_choose(struct pipeline *x, const char *path, int fallback, const ch
 
 /* ---- consumers and instructions ---------------------------------------------------------------------------------- */
 
-static int consumer_registers(int consumers)
+/* Of each consumer's threads, where a block has its share of the multiprocessor's. */
+static int shared_out(const struct pipeline *x)
 {
-    return consumers == 3 ? CONSUMER_OF_THREE : CONSUMER_MOST;
+    const int threads = WARPGROUP * (x->d.consumers + 1), share = x->l->arch->registers_per_sm / x->blocks_per_sm;
+    const int each = (share / threads / 8 * 8 * (x->d.consumers + 1) - PRODUCER_REGISTERS) / x->d.consumers / 8 * 8;
+    return each < CONSUMER_MOST ? each : CONSUMER_MOST;
+}
+
+static int consumer_registers(const struct pipeline *x)
+{
+    return x->blocks_per_sm > 1 ? shared_out(x) : x->d.consumers == 3 ? CONSUMER_OF_THREE : CONSUMER_MOST;
+}
+
+int pipeline_shared_limit(const struct pipeline *x)
+{
+    const struct arch *arch = x->l->arch;
+    const int share = (arch->shared_per_sm / x->blocks_per_sm - arch->shared_reserved) / 128 * 128;
+    return x->blocks_per_sm > 1 && share < arch->shared_limit ? share : arch->shared_limit;
 }
 
 /* Whether consumers take items in turn: MODE. 0 or 1. */
@@ -151,6 +167,20 @@ static int choose_consumers(struct pipeline *x)
     int unit = PIPELINE_ROWS * x->d.abreast;
     x->d.blocks = rows > unit ? rows / unit : 1; /* of what is no multiple, for what else is wrong */
     return fault | (rows % unit ? pipeline_check_rows(x, x->d.abreast) : 0);
+}
+
+/* Blocks that a multiprocessor holds at once. 0 or 1. */
+static int choose_blocks(struct pipeline *x)
+{
+    const struct spec_value *set = pipeline_field(x, "schedule.blocks");
+    if (!set->set || set->integer == 1)
+        return 0;
+    for (int i = 0; i < x->program->op_count; i++)
+        if (x->program->op[i].kind == PROGRAM_LOOP && x->program->op[i].stream)
+            return pipeline_report(x, set->loc, "schedule.blocks", "PROGRAM-STREAM",
+                                   "blocks share all turns evenly, one a multiprocessor; write 1, or stream = false");
+    x->blocks_per_sm = pipeline_choose(x, "schedule.blocks", 1, "");
+    return 0;
 }
 
 const char *pipeline_dot_name(struct pipeline *x, int op)
@@ -360,7 +390,7 @@ static int rows_bytes(const struct pipeline *x)
  * one where it takes none from the others, so that the next item's tiles come while this one's are read. */
 static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
 {
-    int each = 0, once = 0, limit = x->l->arch->shared_limit;
+    int each = 0, once = 0, limit = pipeline_shared_limit(x);
     int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, buffers = x->whole ? 1 : BUFFERS;
     int fixed = chunk * buffers + rows_bytes(x) + (x->d.along_count ? ALONG_PADDING : 0);
     for (int r = 0; r < x->d.ring_count; r++) {
@@ -492,6 +522,8 @@ static struct budgets budgets(const struct pipeline *x)
     int consumers = x->d.consumers;
     bool copied = copies(x) || counts_rows(x),
          much = pipeline_registers_taken(x) + OTHER_REGISTERS > CONSUMER_REGISTERS - SPARE_REGISTERS;
+    if (x->blocks_per_sm > 1)
+        return (struct budgets){PRODUCER_REGISTERS, shared_out(x)};
     if (consumers == 3 && x->d.late && !copied && !x->dynamic &&
         pipeline_registers_taken(x) + PIPELINE_BESIDE_LATE > CONSUMER_OF_THREE)
         return (struct budgets){PRODUCER_OF_LATE, CONSUMER_OF_THREE_LATE};
@@ -689,13 +721,13 @@ static int decide(struct pipeline *x)
                                          : "threads compute between products, and the compiler moves that past a wait "
                                            "without a branch of its own; all lanes wait"))
         return 3;
-    status = choose_consumers(x);
+    status = choose_consumers(x) | choose_blocks(x);
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status |= dot(x, i);
     status |= pipeline_cluster(x) | pipeline_least_stages(x) | pipeline_check_stream(x);
     status |= status == 3 ? 0 : pipeline_carried(x);
-    status = status ? status : pipeline_resident(x, OTHER_REGISTERS, consumer_registers(x->d.consumers));
+    status = status ? status : pipeline_resident(x, OTHER_REGISTERS, consumer_registers(x));
     /* Rows that bulk copies cannot bring are read in the other variant. A producer with few registers sends nothing,
      * nor does a block without a cluster: st.async is an illegal instruction there (an H200, driver 580). */
     const bool rows = x->l->variant == 0 && variants(x->l->spec, x->l->kernel, x->l->arch) > 1;
@@ -709,8 +741,7 @@ static int decide(struct pipeline *x)
         return status;
     expr_free(&p->fused); /* the program's own nodes: those of the steps take their place */
     p->launch.block = WARPGROUP * (x->d.consumers + 1);
-    p->launch.min_blocks = 1;
-    p->blocks_per_sm = 1;
+    p->launch.min_blocks = p->blocks_per_sm = x->blocks_per_sm;
     const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
     status = pipeline_loops(x);
     status = status ? status : pipeline_items(x, !persistent->set || persistent->integer);

@@ -28,6 +28,7 @@ struct pipeline {
     struct pipeline_store *store; /* by operation; behind them, of all stores together */
     int cluster[SPEC_MAX_AXES];   /* by axis: neighbouring items whose blocks make a cluster; 1: none */
     int blocks;                   /* of a cluster */
+    int blocks_per_sm;            /* that a multiprocessor holds at once */
     bool dynamic;                 /* items come from a counter */
     bool *refused;                /* by axis: its tile has a fault, which is told; others of it follow from that one */
 
@@ -78,6 +79,7 @@ int pipeline_carried(struct pipeline *x);
  * instructions then read half as much shared memory, and the next item's tile comes early. 0 or 3. */
 int pipeline_resident(struct pipeline *x, int beside, int most);
 
+int pipeline_shared_limit(const struct pipeline *x); /* bytes of shared memory that a block may take */
 int pipeline_registers_taken(const struct pipeline *x);    /* registers of a thread for the places so far */
 int pipeline_consumer_registers(const struct pipeline *x); /* that a consumer's thread has, once dots are chosen */
 int pipeline_stage_bytes(const struct pipeline *x, const struct derive_ring *ring);

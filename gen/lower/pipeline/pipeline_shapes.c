@@ -318,10 +318,10 @@ int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages
         snprintf(text, sizeof text,
                  "%d stages of %d bytes%s%s are %d bytes of shared memory, but a block of %s has %d; write %d",
                  s->stages, s->each, held, beside, s->stages * s->each + s->beside, x->l->arch->name,
-                 x->l->arch->shared_limit, s->fit);
+                 pipeline_shared_limit(x), s->fit);
         return pipeline_report(x, asked->loc, "pipeline.stages", "SMEM", text);
     }
-    int op = 0, limit = x->l->arch->shared_limit;
+    int op = 0, limit = pipeline_shared_limit(x);
     while (op + 1 < x->program->op_count && (x->program->op[op].kind != PROGRAM_DOT || x->d.work.op[op].parent < 0))
         op++;
     char name[80];
