@@ -4,31 +4,41 @@ local by_hand = require "reference/nsa"
 local lists = require "reference/nsa_lists"
 local B, T, G, S = dims "B T G S"
 
--- heads of Q share one of K and V; lists: by the name that reference/nsa_lists.lua gives them.
+-- heads of Q share one of K and V. lists: by their name in reference/nsa_lists.lua, where sequences are long;
+-- together: so many neighbouring queries share the union of theirs. What else there is, are fields of a kernel.
 local function selected(own)
   local d, heads, block, dtype = own.d or 128, own.heads or 16, own.block or 64, own.dtype or "bf16"
-  local slots = own.slots or S
+  local together, slots = own.together or 1, own.slots or S
   local function entry(b, q, g, s, n)
-    return lists[n.T >= 1024 and (own.lists or "uniform") or "mixed"](b, q, g, s, block, n.T, own.slots or n.S)
+    return lists[n.T >= 1024 and own.lists or "mixed"](b, q, g, s, block, n.T, own.slots or n.S)
   end
+  local union = own.together and lists.union(entry, together, slots, block)
+  local of = union or { blocks = entry, counts = lists.count }
+  local room, many = slots * together, (T + together - 1) // together
   return {
     family = "nsa",
-    Q = tensor { B, T, heads * G, d, dtype = dtype },
+    Q = tensor { B, T, G, heads, d, dtype = dtype },
     K = tensor { B, T, G, d, dtype = dtype },
     V = tensor { B, T, G, d, dtype = dtype },
-    O = tensor { B, T, heads * G, d, dtype = dtype },
-    LSE = tensor { B, T, heads * G, dtype = "fp32" },
-    blocks = tensor { B, T, G, slots, dtype = "int32", fill = entry },
-    counts = own.counts and tensor { B, T, G, dtype = "int32", fill = lists.count } or nil,
+    O = tensor { B, T, G, heads, d, dtype = dtype },
+    LSE = tensor { B, T, G, heads, dtype = "fp32" },
+    blocks = tensor { B, many, G, room, dtype = "int32", fill = of.blocks },
+    counts = (own.counts or union) and tensor { B, many, G, dtype = "int32", fill = of.counts } or nil,
+    times = union and tensor { B, many, G, room, dtype = "int32", fill = of.times } or nil,
     scale = own.scale and scalar("fp32", own.scale) or nil,
-    tile = { h = heads, kv = block },
-    pipeline = { mode = "items", consumers = 3 },
+    tile = { q = together, kv = block },
+    pipeline = own.pipeline or { mode = "items", consumers = 3 },
+    schedule = own.schedule,
     ahead = { s = { turns = 1, before = "o" } },
     arch = { sm_90a = {} },
     reference = by_hand {
       d = d, heads = heads, block = block, scaled = own.scale,
       entries = function(t, n, b, q, g)
         local list, count = {}, own.slots or n.S
+        if union then
+          for s = 0, slots - 1 do list[s + 1] = entry(b, q, g, s, n) end
+          return list
+        end
         if own.counts then count = math.max(math.min(t.counts[b][q][g], count), 0) end
         for s = 0, count - 1 do list[s + 1] = t.blocks[b][q][g][s] end
         return list
@@ -39,22 +49,29 @@ local function selected(own)
   }
 end
 
-kernel "nsa_fwd" (selected {
-  counts = true,
-  run = {
-    { B = 1, T = 140, G = 1, S = 4 }, { B = 2, T = 13, G = 2, S = 3 }, { B = 1, T = 1, G = 1, S = 1 },
-  },
-  bench = { { B = 1, T = 8192, G = 4, S = 16 }, { B = 1, T = 65536, G = 4, S = 16 } },
+-- 64 heads of Q, 4 of K and V, 16 blocks of 64 keys: the sizes at which kernels are compared.
+local long = { { B = 1, T = 8192, G = 4, S = 16 }, { B = 1, T = 65536, G = 4, S = 16 } }
+local long_16 = { { B = 1, T = 8192, G = 4 }, { B = 1, T = 65536, G = 4 } }
+local few = {
+  { B = 1, T = 140, G = 1, S = 4 }, { B = 2, T = 13, G = 2, S = 3 }, { B = 1, T = 1, G = 1, S = 1 },
+}
+kernel "nsa_fwd" (selected { lists = "uniform", counts = true, run = few, bench = long })
+kernel "nsa_fwd_near" (selected { lists = "near", counts = true, run = { few[2] }, bench = long })
+
+-- Two blocks a multiprocessor, each of one consumer: one multiplies while the other computes weights.
+local two = { pipeline = { consumers = 1 }, schedule = { blocks = 2 } }
+kernel "nsa_fwd_two" (selected {
+  lists = "uniform", counts = true, pipeline = two.pipeline, schedule = two.schedule, run = few, bench = long,
 })
 
 -- Small heads and blocks: the K and V of what a query sees are few bytes, and nothing but launches counts.
 kernel "nsa_fwd_d64_b32" (selected {
-  d = 64, block = 32, slots = 8, dtype = "fp16",
+  lists = "uniform", d = 64, block = 32, slots = 8, dtype = "fp16",
   run = { { B = 1, T = 130, G = 1 }, { B = 2, T = 3, G = 1 } },
   bench = { { B = 2, T = 512, G = 1 }, { B = 2, T = 1024, G = 8 } },
 })
 kernel "nsa_fwd_d32_b32" (selected {
-  d = 32, block = 32, slots = 1, scale = 0.1,
+  lists = "uniform", d = 32, block = 32, slots = 1, scale = 0.1,
   run = { { B = 2, T = 130, G = 1 }, { B = 1, T = 7, G = 2 } },
   bench = { { B = 2, T = 1024, G = 1 }, { B = 2, T = 4096, G = 1 } },
 })
@@ -63,4 +80,62 @@ kernel "nsa_fwd_d32_b32" (selected {
 kernel "nsa_fwd_b16" (selected {
   d = 64, heads = 4, block = 16, counts = true, scale = 0.25,
   run = { { B = 1, T = 75, G = 1, S = 4 }, { B = 2, T = 21, G = 2, S = 5 } },
+})
+
+-- The union of four queries' lists, and attention by it: two launches, of which the second finds what the first left.
+local function union(own)
+  local together, slots, block = own.together or 4, own.slots or 16, own.block or 64
+  local many, function_of = (T + together - 1) // together, lists[own.lists]
+  return {
+    family = "nsa_union",
+    lists = tensor { B, T, G, slots, dtype = "int32", fill = function(b, q, g, s, n)
+      return (n.T >= 1024 and function_of or lists.mixed)(b, q, g, s, block, n.T, slots)
+    end },
+    lengths = own.lengths and tensor { B, T, G, dtype = "int32", fill = function(b, q, g, n)
+      return lists.count(b, q, g, { T = n.T, S = slots })
+    end } or nil,
+    blocks = tensor { B, many, G, together * slots, dtype = "int32" },
+    times = tensor { B, many, G, together * slots, dtype = "int32" },
+    counts = tensor { B, many, G, dtype = "int32" },
+    tile = { q = together, kv = block },
+    arch = own.arch,
+    reference = function(t, n)
+      local function entry(b, q, g, s)
+        return own.lengths and s >= t.lengths[b][q][g] and -1 or t.lists[b][q][g][s]
+      end
+      local of = lists.union(entry, together, slots, block)
+      for b = 0, n.B - 1 do
+        for u = 0, (n.T + together - 1) // together - 1 do
+          for g = 0, n.G - 1 do
+            for s = 0, together * slots - 1 do
+              t.blocks[b][u][g][s], t.times[b][u][g][s] = of.blocks(b, u, g, s, n), of.times(b, u, g, s, n)
+            end
+            t.counts[b][u][g] = of.counts(b, u, g, n)
+          end
+        end
+      end
+    end,
+    run = own.run,
+    bench = own.bench,
+  }
+end
+kernel "nsa_union" (union { lists = "uniform", lengths = true, run = { { B = 2, T = 70, G = 2 } }, bench = long_16 })
+kernel "nsa_union_near" (union { lists = "near", slots = 8, run = { { B = 1, T = 301, G = 1 } }, bench = long_16 })
+kernel "nsa_union_2" (union {
+  lists = "uniform", together = 2, slots = 3, block = 16, run = { { B = 1, T = 35, G = 2 } },
+})
+kernel "nsa_fwd_union" (selected {
+  lists = "uniform", together = 4, slots = 16, bench = long_16,
+  run = { { B = 1, T = 150, G = 1 }, { B = 2, T = 13, G = 2 }, { B = 1, T = 1, G = 1 } },
+})
+kernel "nsa_fwd_union_near" (selected {
+  lists = "near", together = 4, slots = 16, run = { { B = 1, T = 135, G = 1 } }, bench = long_16,
+})
+kernel "nsa_fwd_union_two" (selected {
+  lists = "near", together = 4, slots = 16, bench = long_16,
+  pipeline = two.pipeline, schedule = two.schedule, run = { { B = 1, T = 139, G = 1 } },
+})
+kernel "nsa_fwd_union_b16" (selected {
+  d = 64, together = 2, heads = 32, block = 16, slots = 4, dtype = "fp16",
+  run = { { B = 1, T = 55, G = 1 }, { B = 2, T = 6, G = 1 } },
 })

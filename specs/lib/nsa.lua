@@ -1,16 +1,16 @@
 -- Native sparse attention, the selected branch: each query attends to blocks of keys that a list of its own names.
 --
--- Heads of Q (h) that share one of K and V (g) share its lists too; tile.h of them, which divides H // G, are rows of
--- one tile, and tile.kv keys are a block. blocks[b][q][g] names the blocks of query q, counts[b][q][g], if given, how
--- many of them count, from the first on. A key is seen if its token is none before 0 and none behind q: of a block that
--- begins behind q, or whose number is below 0, nothing is. A block that is named twice counts twice. What is behind a
--- list's end, or names no block, costs a turn but no bytes. The scale is 1 / sqrt(d) where the kernel has none. LSE
--- receives the logarithm of each row's sum. Queries that see nothing are 0, and -inf in LSE.
+-- Axis g counts the heads of K and V, h the heads of Q that share one of them and its lists: rows of one tile. tile.kv
+-- keys are a block. blocks[b][q][g] names the blocks of query q, counts[b][q][g], if given, how many of them count,
+-- from the first on. A key is seen if its token is none before 0 and none behind q: of a block that begins behind q, or
+-- whose number is below 0, nothing is. A block that is named twice counts twice. What names no block costs a turn but
+-- no bytes. The scale is 1 / sqrt(d) where the kernel has none. LSE receives the logarithm of each row's sum. Queries
+-- that see nothing are 0, and -inf in LSE.
 --
 -- tile.q neighbouring queries (2 to 4) share the union of their lists, if the kernel has the tensor `times`: blocks,
--- times and counts are those of family nsa_union then, dims by axis u. Each block is brought and multiplied once for
--- all of them, so 64 rows of an instruction are full with 16 heads; queries whose own lists do not name it give it the
--- weight 0, those that name it n times n.
+-- times and counts are those of family nsa_union then, by axis u for q. Each block is brought and multiplied once for
+-- all of them, so that four queries of 16 heads fill the 64 rows of an instruction; queries whose own lists do not name
+-- it give it the weight 0, those that name it n times n.
 
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
@@ -25,33 +25,33 @@ end
 local function program(t, at, tile)
   -- Rows that fill no instruction are of queries behind the item's, which do not count.
   local queries = span(at.q, math.max(64 // tile.h, tile.q), at.q + tile.q)
-  local rows_of = { b = at.b, q = queries, h = span(at.h, tile.h), d = all }
+  local rows_of = { b = at.b, q = queries, g = at.g, h = span(at.h, tile.h), d = all }
   local q = load(t.Q, places(t.Q, rows_of)):as "q"
-  local head, scale = at.h // (extent "h" // extent "g"), given "scale" and t.scale or rsqrt(extent "d")
-  local own = { b = at.b, u = at.q // tile.q, g = head }
-  local count = extent "s"
-  if given "counts" then count = clamp(t.counts[own.b][own.u][own.g], 0, count) end
+  local scale = given "scale" and t.scale or rsqrt(extent "d")
+  local u, count = at.q // tile.q, extent "s"
+  if given "counts" then count = clamp(t.counts[at.b][u][at.g], 0, count) end
 
   local o, most, sum = loop("slots", range(0, count, 1), { zeros(), rows(-inf), rows(0) },
     function(slot, o, most, sum)
-      local function entry(x) return x[own.b][own.u][own.g][slot] end
-      local block = entry(t.blocks)
-      if not given "times" then -- what is not seen lies where there is no memory, and nothing is brought
-        block = where(ge(block, 0) & le(block, at.q // tile.kv), block, extent "kv")
+      local block = t.blocks[at.b][u][at.g][slot]
+      if given "times" then
+        block = max(block, 0)
+      else -- what is not seen lies where there is no memory, and nothing is brought
+        block = max(where(ge(block, 0) & le(block, at.q // tile.kv), block, extent "kv"), 0)
       end
       local first = block * tile.kv
-      local place = { b = at.b, g = head, kv = span(first, tile.kv), d = all }
+      local place = { b = at.b, g = at.g, kv = span(first, tile.kv), d = all }
       local k, v = load(t.K, places(t.K, place)):as "k", load(t.V, places(t.V, place)):as "v"
       local s = dot(q, k:t()):as "s" * (scale * log2e)
-      s = where(le(first + column(), index().q), s, -inf)
       if given "times" then -- seven bits a query
-        local all_times = entry(t.times)
-        local times = all_times % 128
+        local of_all = t.times[at.b][u][at.g][slot]
+        local times = of_all % 128
         for i = 1, tile.q - 1 do
-          times = select(eq(index().q - at.q, i), all_times // (1 << 7 * i) % 128, times)
+          times = select(eq(index().q - at.q, i), of_all // (1 << 7 * i) % 128, times)
         end
         s = s + log2(times)
       end
+      s = where(le(first + column(), index().q), s, -inf)
       local m = max(most, row_max(s))
       local p, r = exp2_diff(s, m), exp2_diff(most, m)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
@@ -62,13 +62,13 @@ end
 
 return {
   axes = "b h g q kv d u s",
-  grid = "b h q",
+  grid = "b g h q",
   tensors = {
-    { "Q", axes = "b q h d" },
+    { "Q", axes = "b q g h d" },
     { "K", axes = "b kv g d" },
     { "V", axes = "b kv g d" },
-    { "O", axes = "b q h d", out = true },
-    { "LSE", axes = "b q h", out = true, optional = true },
+    { "O", axes = "b q g h d", out = true },
+    { "LSE", axes = "b q g h", out = true, optional = true },
     { "blocks", axes = "b u g s", shared = true },
     { "counts", axes = "b u g", optional = true, shared = true },
     { "times", axes = "b u g s", optional = true, shared = true },
@@ -77,6 +77,8 @@ return {
   program = program,
   -- Heads that share keys, of one query: lists of neighbours need not have anything in common.
   sizes = function(arch, said, extent)
-    return { h = said.h or 16, q = 1, kv = 64, why = "a query's heads are rows of one tile, a block its keys" }
+    return {
+      h = said.h or extent.h or 16, q = 1, kv = 64, why = "a query's heads are rows of one tile, a block its keys",
+    }
   end,
 }

@@ -23,9 +23,9 @@ local function by_hand(own)
               tokens[#tokens + 1] = kv
             end
           end
-          for h = g * own.heads, (g + 1) * own.heads - 1 do
+          for h = 0, own.heads - 1 do
             local x, most, sum, o, query = {}, -math.huge, 0, {}, {}
-            for c = 0, own.d - 1 do o[c], query[c] = 0, t.Q[b][q][h][c] end
+            for c = 0, own.d - 1 do o[c], query[c] = 0, t.Q[b][q][g][h][c] end
             for i, kv in ipairs(tokens) do
               local s, k = 0, K[kv]
               for c = 0, own.d - 1 do s = s + query[c] * k[c] end
@@ -37,8 +37,8 @@ local function by_hand(own)
               sum = sum + p
               for c = 0, own.d - 1 do o[c] = o[c] + p * v[c] end
             end
-            for c = 0, own.d - 1 do t.O[b][q][h][c] = sum > 0 and o[c] / sum or 0 end
-            t.LSE[b][q][h] = most + log(sum)
+            for c = 0, own.d - 1 do t.O[b][q][g][h][c] = sum > 0 and o[c] / sum or 0 end
+            t.LSE[b][q][g][h] = most + log(sum)
           end
         end
       end

@@ -14,10 +14,10 @@ local function one(first, last, i, n, by)
   return from < to and from + by % (to - from) or nil
 end
 
--- What lists may hold: no block (-1), the query's own, the one behind it, a block twice, T.
+-- What lists may hold: no block (-1), the query's own, the one behind it, a block twice, T. Some neighbours see none.
 function lists.mixed(b, q, g, s, block, T)
   local own, pick = q // block, hash(b, q, g, s) % 7
-  if pick == 0 then return -1 end
+  if pick == 0 or q // 4 % 6 == 2 then return -1 end
   if pick == 1 then return own + 1 end
   if pick == 2 then return T end
   if pick == 3 then return own end
@@ -46,6 +46,38 @@ function lists.count(b, q, g, n)
   if n.T >= 1024 then return n.S end
   local pick = hash(b, g, q, 5) % 5
   return pick == 0 and 0 or pick == 1 and -3 or pick == 2 and n.S + 2 or hash(q, b, g, 9) % (n.S + 1)
+end
+
+-- What family nsa_union makes of the lists of so many neighbours, which entry(b, q, g, s, n) holds: functions of
+-- (b, u, g, s, n) for blocks and times, of (b, u, g, n) for counts.
+function lists.union(entry, neighbours, slots, block)
+  local last, found = {}, {}
+  local function look(b, u, g, n)
+    if last.b == b and last.u == u and last.g == g and last.T == n.T then return found end
+    last, found = { b = b, u = u, g = g, T = n.T }, {}
+    local times = {}
+    for i = 0, neighbours - 1 do
+      local q = u * neighbours + i
+      for s = 0, (q < n.T and slots or 0) - 1 do
+        local x = entry(b, q, g, s, n)
+        if x >= 0 and x <= q // block then
+          if not times[x] then found[#found + 1] = x end
+          times[x] = (times[x] or 0) + (1 << 7 * i)
+        end
+      end
+    end
+    table.sort(found)
+    found.times = times
+    return found
+  end
+  return {
+    blocks = function(b, u, g, s, n) return look(b, u, g, n)[s + 1] or 0 end,
+    times = function(b, u, g, s, n)
+      local of = look(b, u, g, n)
+      return of[s + 1] and of.times[of[s + 1]] or 0
+    end,
+    counts = function(b, u, g, n) return #look(b, u, g, n) end,
+  }
 end
 
 return lists

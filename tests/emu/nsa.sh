@@ -35,6 +35,19 @@ wrong nsa nsa_fwd_b16 's/= t.blocks\[b\]\[q\]\[g\]\[s\] end/= math.max(t.blocks[
 wrong reference/nsa nsa_fwd_b16 's/own.block - 1, q)/own.block - 1, n.T - 1)/'
 wrong reference/nsa nsa_fwd_b16 's/own.block - 1, q)/own.block - 2, q)/'
 wrong nsa nsa_fwd_b16 's/if own.counts then count = .*/if false then end/'
-wrong nsa nsa_fwd_b16 's/list\[s + 1\] = /if s == 0 or t.blocks[b][q][g][s] ~= t.blocks[b][q][g][0] then list[#list + 1] = /; s/\[s\] end$/[s] end end/'
+wrong nsa nsa_fwd_b16 's/= t.blocks\[b\]\[q\]\[g\]\[s\] end/= t.blocks[b][q][g][s] ~= list[s] and t.blocks[b][q][g][s] or -1 end/'
+wrong nsa nsa_fwd_union_b16 's/list\[s + 1\] = entry(b, q, g, s, n)/local x = entry(b, q, g, s, n) list[s + 1] = x ~= list[s] and x or -1/'
+wrong reference/nsa_lists nsa_union_2 's/x <= q \/\/ block then/x < q \/\/ block then/'
+wrong reference/nsa_lists nsa_union_2 's/or 0) + (1 << 7 \* i)/or 0) | (1 << 7 * i)/'
+wrong reference/nsa_lists nsa_union_2 's/    table.sort(found)//'
+# The text, changed: a query takes its neighbour's weights; a list is taken for one of its neighbours.
+"$program" gen specs/nsa.lua --kernel nsa_fwd_union_b16 --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+text=$work/gen/nsa_fwd_union_b16.sm_90a.cu
+for bug in 's/= ew_floor_mod(\(e[0-9]*\), 128);/= ew_floor_mod(\1, 2);/' 's/at_q \/ 2;/at_q \/ 4;/'; do
+    sed "$bug" "$text" >"$work/broken.cu"
+    ! cmp -s "$text" "$work/broken.cu" && ! "$program" run specs/nsa.lua --kernel nsa_fwd_union_b16 --device emu \
+        --source "$work/broken.cu" >"$work/out" 2>&1 && grep -q '^FAILED' "$work/out"
+    ok $? "nsa_fwd_union_b16: seen where '$bug'" "$work/out"
+done
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -1,0 +1,55 @@
+-- Native sparse attention, before it: the union of the lists of blocks of tile.q neighbouring queries.
+--
+-- lists[b][q][g] names the blocks of query q, of which lengths[b][q][g], if given, count, from the first on. Of
+-- queries u * tile.q and those behind it, blocks[b][u][g] receives each block that one of them sees once, in their
+-- order, and counts[b][u][g] how many there are; times has for each how often the lists of these queries name it, seven
+-- bits a query: at most 4 queries, and lists of at most 127. A block is seen if its number is none below 0 and none
+-- above that of the query's own, where tile.kv keys are a block. Behind its end a list holds 0.
+
+local function program(t, at, tile)
+  local slots, from, none = tile.n // tile.q, at.u * tile.q, 1 << 40
+  local along = rows(span(0, tile.n))
+  local across = along:t()
+
+  -- The block that place i of all lists names, one behind the other; none: it is not seen.
+  local function entry(i)
+    local slot, q = i % slots, from + i // slots
+    local query = min(q, extent "q" - 1)
+    local block = t.lists[at.b][query][at.g][slot]
+    local counts = lt(q, extent "q") & ge(block, 0) & le(block, q // tile.kv)
+    if given "lengths" then counts = counts & lt(slot, t.lengths[at.b][query][at.g]) end
+    return where(counts, block, none)
+  end
+  local mine = row_max(where(ge(across, 0), entry(along), 0)) -- looked up once a row, and once a column
+  local other = column_max(where(ge(along, 0), entry(across), 0))
+
+  local same = eq(mine, other)
+  local before = row_sum(where(same & lt(across, along), 1, 0))
+  local first = where(eq(column_sum(where(same & lt(along, across), 1, 0)), 0), other, none) -- of each block once
+  local weight = 1
+  for q = 1, tile.q - 1 do weight = select(ge(across, q * slots), 1 << 7 * q, weight) end
+  local counted = row_sum(where(same, weight, 0) + where(lt(first, mine), 1 << 28, 0))
+  local place, times = counted // (1 << 28), counted % (1 << 28)
+
+  local found = column_sum(where(eq(place, across) & eq(before, 0) & lt(mine, none), mine * (1 << 28) + times, 0))
+  store(t.blocks, at.b, at.u, at.g, span(0, tile.n), found // (1 << 28))
+  store(t.times, at.b, at.u, at.g, span(0, tile.n), found % (1 << 28))
+  store(t.counts, at.b, at.u, at.g, row_sum(where(lt(first, none), 1, 0)))
+end
+
+return {
+  axes = "b q g s u n kv",
+  grid = "b u g",
+  tensors = {
+    { "lists", axes = "b q g s", shared = true },
+    { "lengths", axes = "b q g", optional = true, shared = true },
+    { "blocks", axes = "b u g n", out = true },
+    { "times", axes = "b u g n", out = true },
+    { "counts", axes = "b u g", out = true },
+  },
+  program = program,
+  sizes = function(arch, said, extent)
+    local q = said.q or 4
+    return { q = q, u = 1, n = q * (extent.s or 16), kv = 64, why = "four queries of 16 heads fill an instruction" }
+  end,
+}
