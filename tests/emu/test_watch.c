@@ -24,6 +24,8 @@ static const char common[] =
     "__device__ __noinline__ void broken(const params &p) { p.y[1 << 20] = 0; }\n"
     "#define F __device__ __forceinline__\n"
     "F unsigned at(unsigned byte) { return (unsigned)__cvta_generic_to_shared(shared) + byte; }\n"
+    "F unsigned read(unsigned byte)\n"
+    "{ unsigned v; asm volatile(\"ld.shared.u32 %0, [%1];\" : \"=r\"(v) : \"r\"(at(byte)) : \"memory\"); return v; }\n"
     "F void copy_async(unsigned to, const void *from)\n"
     "{ asm volatile(\"cp.async.cg.shared.global [%0], [%1], 16;\" ::\"r\"(to), \"l\"(from) : \"memory\"); }\n"
     "F void copy_async_4(unsigned to, const void *from)\n"

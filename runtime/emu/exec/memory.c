@@ -686,7 +686,8 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
         for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
             same |= emu_alike_lane(before[emu_first(m)], place[emu_first(m)], bytes) ? m & (0u - m) : 0;
         emu_watch_access(warp, op, access, address, same);
-        emu_watch_lost(warp, op, access, address, place);
+        if (!to || !stride) /* else no two lanes write the same bytes */
+            emu_watch_lost(warp, op, access, address, place);
     }
     return in_frame ? store_frame(warp, op, address, local, bytes, in_frame) : op + 1;
 }

@@ -59,8 +59,6 @@ struct hz_warp {
     const struct hz_mbarrier *waited;  /* on which its last wait returned true */
     uint32_t waited_passed;            /* phases then */
     uint8_t waited_again, waited_free; /* it knew of that phase already; no phase has completed */
-    struct hz_page *global_page;       /* last one */
-    uint64_t global_resets;
 };
 
 struct hz_bar {
@@ -171,9 +169,9 @@ struct emu_hazard {
     struct hz_page *free_pages;
     struct hz_page **global; /* hash of pages */
     size_t global_slots, global_count, global_most;
-    uint64_t global_resets;
-    uint32_t stamps;       /* changes of knowledge so far */
-    struct hz_flag *flags; /* hash by address; address 0: empty */
+    struct hz_page *global_recent[HZ_RECENT]; /* looked for last, by key */
+    uint32_t stamps;                          /* changes of knowledge so far */
+    struct hz_flag *flags;                    /* hash by address; address 0: empty */
     size_t flag_slots, flag_count;
     struct emu_hazard_report *reports;
     size_t report_count, report_room, told;

@@ -158,7 +158,7 @@ static void global_forget(struct emu_hazard *h)
         if (h->global[i])
             hz_pages_free(h, &h->global[i], 1);
     h->global_count = 0;
-    h->global_resets++;
+    memset(h->global_recent, 0, sizeof h->global_recent);
 }
 
 void hz_global_free(struct emu_hazard *h)
@@ -212,11 +212,10 @@ static struct hz_page *global_page_slow(struct emu_hazard *h, uint64_t key)
 
 struct hz_page *hz_global_page(struct hz_access *access, uint64_t address)
 {
-    struct hz_warp *w = access->warp;
+    struct emu_hazard *h = access->h;
     uint64_t key = address / HZ_PAGE;
-    if (w->global_page && w->global_resets == access->h->global_resets && w->global_page->key == key)
-        return w->global_page;
-    w->global_page = global_page_slow(access->h, key);
-    w->global_resets = access->h->global_resets;
-    return w->global_page;
+    struct hz_page **recent = &h->global_recent[key % HZ_RECENT];
+    if (!*recent || (*recent)->key != key)
+        *recent = global_page_slow(h, key);
+    return *recent;
 }

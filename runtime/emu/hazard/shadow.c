@@ -133,40 +133,141 @@ static void merge(struct hz_record *r, const struct hz_access *a, uint8_t lane, 
         r->lane = HZ_MIXED << 5;
 }
 
+/* The quick answer: an ordinary access of this cluster that the warp knows of, in this record or none. */
+static inline int known(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
+{
+    if (!(r->mask & mask))
+        return 1;
+    if ((r->flags & HZ_ASYNC) || ((r->who ^ a->who) >> HZ_COMPONENT_BITS))
+        return 0;
+    const struct hz_warp *w = a->warp;
+    uint32_t component = hz_component_of(r->who);
+    if (r->who == a->who)
+        return r->epoch < w->synced || r->lane == lane;
+    return a->clock[component] >= r->epoch && a->cluster->warps[component - 1].partial_last < r->epoch;
+}
+
+/* The same of a record that shares bytes: nothing more is to be asked, where fences do not matter. */
+static inline int settled(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
+{
+    return !a->async_proxy && known(a, r, lane, mask);
+}
+
+static inline void check(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask,
+                         uint64_t address)
+{
+    if (!settled(a, r, lane, mask))
+        hz_check(a, r, lane, mask, address);
+}
+
+static inline int covers(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
+{
+    return !(a->flags & HZ_STRONG) && settled(a, r, lane, mask) ? 1 : hz_covers(a, r, lane, mask);
+}
+
 /* A read by other lanes of the warp in the same epoch: a few such are kept apart. */
 static uint32_t alike_read(const struct hz_access *a, const struct hz_record *r)
 {
     return r->mask && r->who == a->who && r->epoch == a->epoch && r->flags == a->flags;
 }
 
+/* Whether of bytes that the record of a read and this read share each is read by two lanes. */
+static inline int by_several(const struct hz_access *a, const struct hz_record *r, uint8_t lane)
+{
+    return (r->lane ^ lane) >> 5 == 0 && lane >> 5 != HZ_MIXED && r->lane != lane && !a->operation &&
+           !a->warp->met_valid;
+}
+
+/* Whether the record says already what this read would add: nothing has been written since, or it would have lost
+   these bytes. Where two lanes read the same bytes it says from then on that several did. */
+static inline int read_before(const struct hz_access *a, struct hz_record *r, uint8_t lane, uint32_t mask)
+{
+    if (!alike_read(a, r) || (mask & ~(uint32_t)r->mask))
+        return 0;
+    if (r->lane == lane || r->lane == HZ_TOGETHER)
+        return 1;
+    if (r->lane == HZ_MIXED << 5)
+        return lane != HZ_TOGETHER;
+    if (r->mask != mask || !by_several(a, r, lane))
+        return 0;
+    r->lane = HZ_TOGETHER;
+    return 1;
+}
+
+/* Who has read a chunk reads it again: its record goes to the front. */
+static void to_front(struct hz_chunk *k, struct hz_record *r)
+{
+    struct hz_record front = k->read;
+    k->read = *r;
+    *r = front;
+}
+
+/* The read stands in the chunk's own list already; or else another lane's record that has all of these bytes. */
+static int read_in_list(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask,
+                        struct hz_record **theirs)
+{
+    struct emu_hazard *h = a->h;
+    for (uint32_t at = k->more; at && h->nodes[at].owners == 1; at = h->nodes[at].next) {
+        struct hz_record *r = &h->nodes[at].record;
+        if (r->who != a->who || (r->flags & HZ_WRITE))
+            continue;
+        if (read_before(a, r, lane, mask)) {
+            to_front(k, r);
+            return 1;
+        }
+        if (alike_read(a, r) && !(mask & ~(uint32_t)r->mask) && by_several(a, r, lane))
+            *theirs = r;
+    }
+    return 0;
+}
+
+static void check_layout(const struct hz_access *a, const struct hz_record *r, uint32_t mask, uint64_t address)
+{
+    if (!(r->flags & HZ_ASYNC) || hz_serial_of(r->who) != a->cluster->serial)
+        return;
+    uint8_t written = a->cluster->operations[r->epoch].layout;
+    if (written && written != a->layout)
+        hz_tell_swizzle(a, r, mask, address);
+}
+
 static __attribute__((noinline)) void chunk_read(const struct hz_access *a, struct hz_chunk *k, uint8_t lane,
                                                  uint32_t mask, uint64_t address)
 {
     struct emu_hazard *h = a->h;
+    struct hz_record *theirs = NULL;
+    if (k->read.mask && !k->full && read_in_list(a, k, lane, mask, &theirs))
+        return;
     if (mask & ~(uint32_t)k->written)
         hz_tell_bytes(a, EMU_HAZARD_UNINIT, lane, mask & ~(uint32_t)k->written, address);
     if ((a->flags & HZ_NC) && (k->marked & mask))
         hz_tell_bytes(a, EMU_HAZARD_UNORDERED_READ, lane, k->marked & mask, address);
     if (k->write.mask & mask) {
-        hz_check(a, &k->write, lane, mask, address);
-        if (a->layout && (k->write.flags & HZ_ASYNC) && hz_serial_of(k->write.who) == a->cluster->serial) {
-            uint8_t written = a->cluster->operations[k->write.epoch].layout;
-            if (written && written != a->layout)
-                hz_tell_swizzle(a, &k->write, mask, address);
-        }
+        check(a, &k->write, lane, mask, address);
+        if (a->layout)
+            check_layout(a, &k->write, mask, address);
     }
     if (k->full) {
         k->read = record_of(a, lane, mask, 0);
         return;
     }
-    if (h->lists_shared && list_own(h, k))
-        return;
+    if (h->lists_shared) {
+        theirs = NULL;
+        if (list_own(h, k))
+            return;
+    }
+    if (alike_read(a, &k->read) && !(mask & ~(uint32_t)k->read.mask) && by_several(a, &k->read, lane))
+        theirs = &k->read;
+    uint8_t as = lane;
+    if (theirs) { /* these bytes are no longer one lane's alone */
+        theirs->mask &= (uint16_t)~mask;
+        as = HZ_TOGETHER;
+    }
     int merged = 0, empty = 0, writes = 0;
-    uint32_t readers = 0, alike = alike_read(a, &k->read);
-    if (same(a, &k->read, lane, 0)) {
-        merge(&k->read, a, lane, mask);
+    uint32_t readers = 0, alike = alike_read(a, &k->read), last = 0;
+    if (same(a, &k->read, as, 0)) {
+        merge(&k->read, a, as, mask);
         merged = 1;
-    } else if ((k->read.mask & mask) && hz_covers(a, &k->read, lane, mask)) {
+    } else if ((k->read.mask & mask) && covers(a, &k->read, lane, mask)) {
         k->read.mask &= (uint16_t)~mask;
     }
     for (uint32_t at = k->more; at; at = h->nodes[at].next) {
@@ -174,25 +275,30 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
         if (r->flags & HZ_WRITE) {
             writes = 1;
             if (r->mask & mask)
-                hz_check(a, r, lane, mask, address);
+                check(a, r, lane, mask, address);
             continue;
         }
         readers++;
-        alike += alike_read(a, r);
-        if (!merged && same(a, r, lane, 0)) {
-            merge(r, a, lane, mask);
+        if (alike_read(a, r)) {
+            alike++;
+            last = at;
+        }
+        if (!merged && same(a, r, as, 0)) {
+            merge(r, a, as, mask);
             merged = 1;
-        } else if ((r->mask & mask) && hz_covers(a, r, lane, mask)) {
+        } else if ((r->mask & mask) && covers(a, r, lane, mask)) {
             r->mask &= (uint16_t)~mask;
             empty |= !r->mask;
         }
     }
     if (!merged) {
-        struct hz_record record = record_of(a, lane, mask, 0);
+        struct hz_record record = record_of(a, as, mask, 0);
         if (!k->read.mask) {
             k->read = record;
-        } else if (alike >= HZ_LANES_TOLD && alike_read(a, &k->read)) {
-            merge(&k->read, a, lane, mask);
+        } else if (alike >= HZ_LANES_TOLD) {
+            if (!alike_read(a, &k->read))
+                to_front(k, &h->nodes[last].record);
+            merge(&k->read, a, as, mask);
         } else if (readers < (hz_is_shared(address) ? HZ_READERS_SHARED : HZ_READERS_GLOBAL) || empty) {
             push(h, k, &record);
         } else {
@@ -221,9 +327,9 @@ static __attribute__((noinline)) void chunk_write(const struct hz_access *a, str
     k->written |= (uint16_t)mask;
     int merged = 0, empty = 0;
     if (k->write.mask & mask)
-        hz_check(a, &k->write, lane, mask, address);
+        check(a, &k->write, lane, mask, address);
     if (k->read.mask & mask)
-        hz_check(a, &k->read, lane, mask, address);
+        check(a, &k->read, lane, mask, address);
     k->read.mask &= (uint16_t)~mask;
     if (same(a, &k->write, lane, 1)) {
         merge(&k->write, a, lane, mask);
@@ -235,7 +341,7 @@ static __attribute__((noinline)) void chunk_write(const struct hz_access *a, str
     for (uint32_t at = k->more; at; at = h->nodes[at].next) {
         const struct hz_record *r = &h->nodes[at].record;
         if (r->mask & mask)
-            hz_check(a, r, lane, mask, address);
+            check(a, r, lane, mask, address);
         kept |= (r->mask & ~mask) || (!merged && same(a, r, lane, 1));
     }
     if (!kept)
@@ -264,20 +370,6 @@ static __attribute__((noinline)) void chunk_write(const struct hz_access *a, str
         sweep(h, k);
 }
 
-/* The quick answer: an ordinary access of this cluster that the warp knows of, in this record or none. */
-static inline int known(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
-{
-    if (!(r->mask & mask))
-        return 1;
-    if ((r->flags & HZ_ASYNC) || ((r->who ^ a->who) >> HZ_COMPONENT_BITS))
-        return 0;
-    const struct hz_warp *w = a->warp;
-    uint32_t component = hz_component_of(r->who);
-    if (r->who == a->who)
-        return r->epoch < w->synced || r->lane == lane;
-    return a->clock[component] >= r->epoch && a->cluster->warps[component - 1].partial_last < r->epoch;
-}
-
 static inline void put(struct hz_record *r, const struct hz_access *a, uint8_t lane, uint32_t mask, unsigned flags)
 {
     r->who = a->who;
@@ -293,8 +385,7 @@ static inline __attribute__((always_inline)) void
 chunk_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask, uint64_t address, int shared)
 {
     if (!a->writes) {
-        /* the same warp in the same epoch: nothing has been written since, or the record would have lost these bytes */
-        if (same(a, &k->read, lane, 0) && !(mask & ~(uint32_t)k->read.mask))
+        if (read_before(a, &k->read, lane, mask))
             return;
         if (!k->more && !(mask & ~(uint32_t)k->written) && !a->async_proxy && known(a, &k->write, lane, mask) &&
             known(a, &k->read, lane, mask) && !(a->flags & HZ_STRONG) && !(a->flags & HZ_NC && k->marked & mask)) {
@@ -495,6 +586,31 @@ static int access_begin(struct hz_access *a, struct emu_hazard_warp *warp, uint3
     return a->h->status != 0;
 }
 
+static inline struct hz_page *page_of(struct hz_access *a, uint64_t address)
+{
+    if (!hz_is_shared(address))
+        return hz_global_page(a, address);
+    uint32_t rank = hz_rank(address), at = (uint32_t)(address & 0xffffff) / HZ_PAGE;
+    if (rank >= a->h->options.blocks || at >= HZ_SHARED_PAGES)
+        return NULL;
+    const struct hz_block *block = &a->cluster->blocks[rank];
+    return block->pages[at] && !block->ended ? block->pages[at] : shared_page(a->cluster, address);
+}
+
+/* What one lane accesses is mostly a part of one chunk. */
+static inline void lane_access(struct hz_access *a, uint64_t address, uint32_t bytes, uint8_t lane)
+{
+    unsigned from = (unsigned)(address % HZ_CHUNK);
+    if (from + bytes > HZ_CHUNK) {
+        hz_range(a, address, bytes, lane, 7);
+        return;
+    }
+    struct hz_page *page = page_of(a, address);
+    if (page)
+        chunk_access(a, &page->chunks[address % HZ_PAGE / HZ_CHUNK], lane, ((UINT32_C(1) << bytes) - 1) << from,
+                     address - from, hz_is_shared(address));
+}
+
 /* Ranges of lanes that follow each other in memory are one. */
 static void lanes_access(struct hz_access *a, uint32_t lanes, const uint64_t *at, uint32_t bytes)
 {
@@ -505,27 +621,63 @@ static void lanes_access(struct hz_access *a, uint32_t lanes, const uint64_t *at
             last++;
         unsigned count = last - first + 1;
         if (count == 1)
-            hz_range(a, at[first], bytes, first, 7);
+            lane_access(a, at[first], bytes, (uint8_t)first);
         else
             hz_range(a, at[first], (uint64_t)count * bytes, first, shift);
         lanes &= last == 31 ? 0u : UINT32_MAX << (last + 1);
     }
 }
 
-/* Where all lanes access one place, it is accessed once. */
+/* Lanes of a whole warp of which each touches the same as the one 16 further: what half of them touch, by several. */
+static int by_halves(struct hz_access *a, uint32_t lanes, const uint64_t *at, uint32_t bytes)
+{
+    uint64_t apart = 0;
+    for (unsigned i = 0; i < HZ_LANES / 2; i++)
+        apart |= at[i] ^ at[i + HZ_LANES / 2];
+    if (lanes != UINT32_MAX || apart || a->warp->met_valid || (bytes & (bytes - 1)))
+        return 0;
+    a->together = lanes;
+    for (unsigned i = 0, next; i < HZ_LANES / 2; i = next) {
+        uint64_t end = at[i] + bytes;
+        for (next = i + 1; next < HZ_LANES / 2 && (at[next] == end || at[next] == end - bytes); next++)
+            end += at[next] == end ? bytes : 0;
+        hz_range(a, at[i], end - at[i], HZ_TOGETHER, 7);
+    }
+    a->together = 0;
+    return 1;
+}
+
+/* What several lanes access at one place is accessed once: of all that have such company. Returns the other lanes. */
 static uint32_t broadcast(struct hz_access *a, uint32_t lanes, const uint64_t *at, uint32_t bytes)
 {
-    unsigned first = (unsigned)__builtin_ctz(lanes);
-    uint32_t equal = 0;
+    static const uint32_t bit[HZ_LANES] = {
+        0x1,       0x2,       0x4,       0x8,       0x10,       0x20,       0x40,       0x80,
+        0x100,     0x200,     0x400,     0x800,     0x1000,     0x2000,     0x4000,     0x8000,
+        0x10000,   0x20000,   0x40000,   0x80000,   0x100000,   0x200000,   0x400000,   0x800000,
+        0x1000000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80000000,
+    };
+    uint32_t low[HZ_LANES];
+    if (by_halves(a, lanes, at, bytes))
+        return 0;
     for (unsigned i = 0; i < HZ_LANES; i++)
-        equal |= (uint32_t)(at[i] == at[first]) << i;
-    equal &= lanes;
-    if ((equal & (equal - 1)) == 0)
-        return lanes;
-    a->together = equal;
-    hz_range(a, at[first], bytes, HZ_TOGETHER, 7);
-    a->together = 0;
-    return lanes & ~equal;
+        low[i] = (uint32_t)at[i];
+    while (lanes) {
+        unsigned first = (unsigned)__builtin_ctz(lanes);
+        uint32_t equal = 0, place = low[first];
+        for (unsigned i = 0; i < HZ_LANES; i++)
+            equal |= low[i] == place ? bit[i] : 0;
+        equal &= lanes;
+        if ((equal & (equal - 1)) == 0)
+            break;
+        for (uint32_t others = equal; others; others &= others - 1) /* 4 GB apart */
+            if (at[__builtin_ctz(others)] != at[first])
+                return lanes;
+        a->together = equal;
+        lane_access(a, at[first], bytes, HZ_TOGETHER);
+        a->together = 0;
+        lanes &= ~equal;
+    }
+    return lanes;
 }
 
 void emu_hazard_shared(struct emu_hazard_warp *warp, uint32_t lanes, const uint32_t address[32], uint32_t offset,

@@ -22,6 +22,7 @@ enum {
     HZ_PAGE = 1024,         /* bytes of memory that a page of shadow covers */
     HZ_CHUNK = 16,          /* bytes of memory of one chunk */
     HZ_SHARED_PAGES = 512,  /* of a block's shared memory */
+    HZ_RECENT = 256,        /* pages of global memory that are found at once */
     HZ_FENCES = 64,         /* proxy fences of a warp that are remembered one by one */
     HZ_READERS_SHARED = 64, /* read records of a chunk */
     HZ_READERS_GLOBAL = 2,
