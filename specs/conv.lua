@@ -73,7 +73,62 @@ local function sizes(images, height, channels)
   }
 end
 
-conv("conv_3x3", { taps = 3, padding = 1 }, { run = sizes(2, 5, 72) })
-conv("conv_3x3_s2", { taps = 3, padding = 1, stride = 2 }, { run = sizes(5, 9, 72) })
-conv("conv_1x1", { taps = 1 }, { run = sizes(2, 5, 328) })
-conv("conv_1x1_s2", { taps = 1, stride = 2 }, { run = sizes(5, 9, 328) })
+-- Layers to time, at batch 32: { side of the image, channels, filters }. Of ResNet-50, then of a diffusion U-Net.
+local function layers(list)
+  local sizes = {}
+  for i, l in ipairs(list) do sizes[i] = { N = 32, H = l[1], W = l[1], C = l[2], K = l[3] } end
+  return sizes
+end
+local tune = {
+  tile = { m = { 64, 128, 192, 256 }, n = { 64, 96, 128, 160, 192, 256 }, c = { 64, 128 } },
+  cluster = { m = { 1, 2 }, n = { 1, 2 } },
+  schedule = { stream = { true, false } },
+}
+
+conv("conv_3x3", { taps = 3, padding = 1 }, {
+  run = sizes(2, 5, 72), tune = tune,
+  bench = layers {
+    { 56, 64, 64 }, { 28, 128, 128 }, { 14, 256, 256 }, { 7, 512, 512 },
+    { 64, 320, 320 }, { 32, 640, 640 }, { 16, 1280, 1280 }, { 32, 320, 640 }, { 16, 640, 1280 }, { 64, 640, 320 },
+  },
+})
+conv("conv_3x3_s2", { taps = 3, padding = 1, stride = 2 }, {
+  run = sizes(5, 9, 72), tune = tune,
+  bench = layers { { 56, 128, 128 }, { 28, 256, 256 }, { 14, 512, 512 }, { 64, 320, 320 }, { 32, 640, 640 } },
+})
+conv("conv_1x1", { taps = 1 }, {
+  run = sizes(2, 5, 328), tune = tune,
+  bench = layers {
+    { 56, 64, 64 }, { 56, 64, 256 }, { 56, 256, 64 }, { 56, 256, 128 }, { 28, 128, 512 }, { 28, 512, 128 },
+    { 28, 512, 256 }, { 14, 256, 1024 }, { 14, 1024, 256 }, { 14, 1024, 512 }, { 7, 512, 2048 }, { 7, 2048, 512 },
+  },
+})
+conv("conv_1x1_s2", { taps = 1, stride = 2 }, {
+  run = sizes(5, 9, 328), tune = tune, bench = layers { { 56, 256, 512 }, { 28, 512, 1024 }, { 14, 1024, 2048 } },
+})
+
+-- The first layer of ResNet-50, whose 3 channels are padded to 8, which is a row of 16 bytes.
+conv("conv_7x7_s2", { taps = 7, padding = 3, stride = 2, C = 8, K = 64 }, {
+  run = { { N = 11, H = 17, W = 19 } }, bench = { { N = 32, H = 224, W = 224 } },
+})
+
+-- Taps apart, in fp16.
+conv("conv_3x3_dilated_fp16", { taps = 3, padding = 2, dilation = 2, dtype = "fp16", C = 64, K = 96 }, {
+  run = { { N = 5, H = 11, W = 13 } }, bench = { { N = 32, H = 56, W = 56 } },
+})
+
+-- Groups, each a product of its own channels and filters.
+conv("conv_3x3_groups", { taps = 3, padding = 1, groups = 4, C = 128, K = 256 }, {
+  run = { { N = 2, H = 7, W = 11 } }, bench = { { N = 32, H = 28, W = 28 } },
+})
+
+-- What stands behind a convolution, in its kernel: a bias by filter, an activation, a residual.
+local function silu_by_hand(x) return x / (1 + exp(-x)) end
+conv("conv_3x3_bias_silu", {
+  taps = 3, padding = 1, after = function(sum, k, m, t) return silu_by_hand(sum + t.bias[k]) + t.R[m][k] end,
+}, {
+  bias = tensor { K, dtype = "bf16", axes = "n" },
+  R = tensor { N * H * W, K, dtype = "bf16" },
+  epilogue = function(acc, t) return silu(acc + t.bias) + t.R end,
+  run = sizes(2, 5, 72), bench = layers { { 64, 320, 320 }, { 32, 640, 640 } },
+})

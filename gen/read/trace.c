@@ -131,7 +131,7 @@ static bool trace_once(struct reader *r, struct program *p, bool *in_function)
 }
 
 /* Rules of faults that follow from no tensor's. */
-static const char *const stand_alone[] = {"TRACE-LUA", "TRACE-OPERAND", "TRACE-RESULT", "TENSOR-DTYPE", NULL};
+static const char *const stand_alone[] = {"FAMILY", "TRACE-LUA", "TRACE-OPERAND", "TRACE-RESULT", "TENSOR-DTYPE", NULL};
 
 /* Traces as trace_once does. Of a kernel whose tensors have faults, what is told may follow from them, and is not
  * passed on. A fault of a function that the kernel gives leaves its program: that is traced without it, and what is

@@ -39,8 +39,10 @@ local function windows()
       w.taps[i] = 1
     end
     for name, least in pairs { stride = 1, padding = 0, dilation = 1 } do
-      local value = of_dim(constant(name), i)
+      local given = constant(name)
+      local value = of_dim(given, i)
       local before, after = sides(value)
+      before = (type(given) ~= "table" or #given == 2) and before
       if not before or not after or before < least or after < least or before ~= after and name ~= "padding" then
         refuse(name, "write a whole number from " .. least .. " on, or one for each of h and w")
         value = least
