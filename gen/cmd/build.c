@@ -158,7 +158,7 @@ int cmd_build(int argc, char **argv)
     struct compile_choice choice = {.kernel = NULL};
     const char *path, *folder = NULL, *compilers = "nvrtc";
     bool keep = false, json = false, with[COMPILE_WITH_COUNT] = {false};
-    bool debug = false;
+    bool debug = false, python = false, torch = false;
     uint64_t debug_timeout = DEBUG_NOT_GIVEN;
     int operands, debug_ms;
     const struct option_row rows[] = {
@@ -167,6 +167,8 @@ int cmd_build(int argc, char **argv)
         {"--kernel", OPTION_TEXT, &choice.kernel, "K", "this kernel alone"},
         {"--with", OPTION_TEXT, &compilers, "nvrtc,nvcc", "which compilers; of both, nvrtc's cubins are kept"},
         {"--keep", OPTION_FLAG, &keep, NULL, "leave PTX, cubin and (where a disassembler is found) SASS too"},
+        {"--python", OPTION_FLAG, &python, NULL, PYTHON_DOC},
+        {"--torch", OPTION_FLAG, &torch, NULL, TORCH_DOC},
         {"--json", OPTION_FLAG, &json, NULL, "the report as JSON"},
         {"--debug", OPTION_FLAG, &debug, NULL, DEBUG_DOC},
         {"--debug-timeout", OPTION_NUMBER, &debug_timeout, "MS", DEBUG_TIMEOUT_DOC},
@@ -190,6 +192,7 @@ int cmd_build(int argc, char **argv)
     struct tw_error error;
     status = compile_open_as(&c, "build", path, json);
     c.debug_ms = debug_ms;
+    c.python = compile_python(python, torch);
     struct file_set files = {.rt = &c.rt};
     if (status == 0)
         status = build(&c, &choice, with, keep, folder, &files);

@@ -84,7 +84,7 @@ int cmd_gen(int argc, char **argv)
 {
     struct compile_choice choice = {.kernel = NULL};
     const char *path, *folder = NULL, *depfile = NULL;
-    bool debug = false, json = false;
+    bool debug = false, json = false, python = false, torch = false;
     uint64_t debug_timeout = DEBUG_NOT_GIVEN;
     int operands, debug_ms;
     const struct option_row rows[] = {
@@ -92,6 +92,8 @@ int cmd_gen(int argc, char **argv)
         {"--arch", OPTION_TEXT, &choice.arch, "A,B", "these architectures alone"},
         {"--kernel", OPTION_TEXT, &choice.kernel, "K", "this kernel alone"},
         {"--depfile", OPTION_TEXT, &depfile, "FILE", "a rule of what the outputs depend on, for ninja and make"},
+        {"--python", OPTION_FLAG, &python, NULL, PYTHON_DOC},
+        {"--torch", OPTION_FLAG, &torch, NULL, TORCH_DOC},
         {"--json", OPTION_FLAG, &json, NULL, "faults and files as JSON: help json"},
         {"--debug", OPTION_FLAG, &debug, NULL, DEBUG_DOC},
         {"--debug-timeout", OPTION_NUMBER, &debug_timeout, "MS", DEBUG_TIMEOUT_DOC},
@@ -112,6 +114,7 @@ int cmd_gen(int argc, char **argv)
     struct tw_error error;
     status = compile_open_as(&c, "gen", path, json);
     c.debug_ms = debug_ms;
+    c.python = compile_python(python, torch);
     struct file_set files = {.rt = &c.rt};
     if (status == 0)
         status = compile_units(&c, &choice);

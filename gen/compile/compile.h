@@ -88,10 +88,21 @@ struct compile {
                                                  between compile_open and compile_units */
     int profile;                              /* stamps that an instance of a role has room for; 0: no profile build.
                                                  Set then, too */
+    unsigned python;                          /* compile_outputs writes NAME_python.c and NAME.pyi, too: COMPILE_PYTHON,
+                                                 and with COMPILE_TORCH NAME_torch.py. Set then, too */
     double started;                           /* clock at compile_open */
     const char *source_folder;                /* of the spec */
     char *folder;                             /* its memory */
 };
+
+/* compile.python, and options that set it */
+enum { COMPILE_PYTHON = 1, COMPILE_TORCH = 2 };
+#define PYTHON_DOC "NAME_python.c, a module of Python, and NAME.pyi, its types, too"
+#define TORCH_DOC "with them NAME_torch.py, an operator of PyTorch"
+static inline unsigned compile_python(bool python, bool torch)
+{
+    return torch ? COMPILE_PYTHON | COMPILE_TORCH : python ? COMPILE_PYTHON : 0;
+}
 
 /* Seconds on a clock that only runs forward. */
 double compile_clock(void);

@@ -9,6 +9,7 @@
 #include "common/parallel.h"
 #include "common/tool.h"
 #include "emit/embed.h"
+#include "program/meaning/reference.h"
 #include "version.h"
 
 /* A Plan as it is written. */
@@ -35,18 +36,15 @@ static int add_texts(struct compile *c, const struct compile_unit *unit, const s
 }
 
 /* A text of emit_host as memory of the runtime. */
-static int add_host_text(struct compile *c, const char *kernel, const char *suffix, char *text, const char *folder,
-                         struct file_set *files, struct tw_error *error)
+static int add_host_text(struct compile *c, const char *kernel, const char *suffix, const char *text,
+                         const char *folder, struct file_set *files, struct tw_error *error)
 {
     char name[420];
-    size_t length = strlen(text);
     char *copy = tw_strdup(&c->rt, text);
-    struct memory memory = {NULL, NULL};
-    memory_resize(&memory, text, length + 1, 0);
     if (!copy)
         return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
     snprintf(name, sizeof name, "%s%s", kernel, suffix);
-    return files_add(files, folder, name, copy, length, true, error);
+    return files_add(files, folder, name, copy, strlen(text), true, error);
 }
 
 /* NAME.h and NAME.c of the units first..first+count-1, which are one kernel's. Exit status. */
@@ -54,7 +52,8 @@ static int add_host_text(struct compile *c, const char *kernel, const char *suff
 struct host_pair {
     int first, count; /* its units */
     char *header, *source;
-    bool again;       /* as in struct emission */
+    struct host_python_texts python;
+    bool again; /* as in struct emission */
 };
 
 struct host_emission {
@@ -68,8 +67,8 @@ struct host_emission {
 static int emit_pair(struct compile *c, struct host_pair *pair, enum compile_with with, struct diag_set *diags)
 {
     static const char *const options[] = {"--std=c++17"};
-    const struct emit_options emit_options = {.line_directives = true, .debug_ms = c->debug_ms,
-                                              .generator_version = TW_GENERATOR, .shelf = c->shelf};
+    const struct emit_options emit_options = {
+        .line_directives = true, .debug_ms = c->debug_ms, .generator_version = TW_GENERATOR, .shelf = c->shelf};
     struct host_image *image = tw_alloc_zeroed(&c->rt, sizeof *image * (size_t)pair->count);
     int *all = tw_alloc(&c->rt, sizeof *all * (size_t)pair->count), tuned_count = 0, status = image && all ? 0 : 3;
     struct host_tuned *tuned = NULL;
@@ -94,24 +93,43 @@ static int emit_pair(struct compile *c, struct host_pair *pair, enum compile_wit
         image[i].cubin_bytes = unit->compiled[with].cubin_bytes;
         image[i].registers = (int)unit->compiled[with].info.registers;
     }
-    const struct host_model model = {.name = c->unit[pair->first].kernel->name, .image = image,
-                                     .image_count = pair->count, .newer = with == COMPILE_WITH_COUNT,
-                                     .option = options, .option_count = 1,
-                                     .tuned = tuned, .tuned_count = tuned_count};
-    status = emit_host(&model, &emit_options, &pair->header, &pair->source, diags);
+    bool *added = c->python ? tw_alloc_zeroed(&c->rt, (size_t)image[0].plan->tensor_count + 1) : NULL;
+    const struct program *program = c->unit[pair->first].as->program;
+    for (int i = 0; added && program && i < image[0].plan->tensor_count; i++)
+        added[i] = program_adds_to(program, i);
+    const struct host_model model = {.name = c->unit[pair->first].kernel->name,
+                                     .image = image,
+                                     .added = added,
+                                     .image_count = pair->count,
+                                     .newer = with == COMPILE_WITH_COUNT,
+                                     .option = options,
+                                     .option_count = 1,
+                                     .tuned = tuned,
+                                     .tuned_count = tuned_count};
+    status = c->python && !added ? 3 : emit_host(&model, &emit_options, &pair->header, &pair->source, diags);
+    if (!status && c->python)
+        status = emit_host_python(&model, &emit_options, &pair->python, diags);
+    tw_free(&c->rt, added);
     tw_free(&c->rt, tuned);
     tw_free(&c->rt, image);
     return status;
 }
 
-static void free_pair(struct host_pair *pair)
+static void free_text(char **text)
 {
     struct memory memory = {NULL, NULL};
-    if (pair->header)
-        memory_resize(&memory, pair->header, strlen(pair->header) + 1, 0);
-    if (pair->source)
-        memory_resize(&memory, pair->source, strlen(pair->source) + 1, 0);
-    pair->header = pair->source = NULL;
+    if (*text)
+        memory_resize(&memory, *text, strlen(*text) + 1, 0);
+    *text = NULL;
+}
+
+static void free_pair(struct host_pair *pair)
+{
+    free_text(&pair->header);
+    free_text(&pair->source);
+    free_text(&pair->python.module);
+    free_text(&pair->python.stub);
+    free_text(&pair->python.torch);
 }
 
 /* The pairs, which take longest, then the Plans. */
@@ -140,10 +158,17 @@ static int add_host(struct compile *c, struct host_pair *pair, enum compile_with
         if (status)
             return status;
     }
-    int result = add_host_text(c, kernel, ".h", pair->header, folder, files, &error);
-    int second = add_host_text(c, kernel, ".c", pair->source, folder, files, &error);
-    pair->header = pair->source = NULL; /* add_host_text has freed them */
-    result = result == TW_OK ? second : result;
+    const struct {
+        const char *suffix, *text;
+    } file[] = {{".h", pair->header},
+                {".c", pair->source},
+                {"_python.c", pair->python.module},
+                {".pyi", pair->python.stub},
+                {"_torch.py", c->python & COMPILE_TORCH ? pair->python.torch : NULL}};
+    int result = TW_OK;
+    for (size_t i = 0; i < sizeof file / sizeof *file && result == TW_OK; i++)
+        if (file[i].text)
+            result = add_host_text(c, kernel, file[i].suffix, file[i].text, folder, files, &error);
     return result == TW_OK ? 0 : compile_fail(c, result, &error);
 }
 

@@ -6,6 +6,7 @@
 #include "emit/host/host_choice.h"
 #include "emit/host/host_facts.h"
 #include "emit/host/host_maps.h"
+#include "emit/host/host_python.h"
 #include "emit/template/text.h"
 #include "plan/reads.h"
 #include "tensormap/tensormap.h"
@@ -236,8 +237,7 @@ static void map_rules(const struct sink *s)
     sink_end(s);
 }
 
-/* Of a tensor that nobody reads in some launches: where a scalar says so, or a template of the user's own does. */
-static bool may_be_null(const struct host_facts *f, int tensor)
+bool host_may_be_null(const struct host_facts *f, int tensor)
 {
     if (f->plan->tensor[tensor].out || is_mapped(f, tensor))
         return false;
@@ -270,7 +270,7 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
     sink_integer(s, "out", t->out);
     sink_integer(s, "align", align);
     sink_integer(s, "best_align", best);
-    sink_boolean(s, "may_be_null", may_be_null(f, index));
+    sink_boolean(s, "may_be_null", host_may_be_null(f, index));
     words(s, "shape", p, t->dim, t->rank);
     words(s, "default_stride", p, t->stride, t->rank - 1);
     sink_array(s, "dim");
@@ -593,6 +593,8 @@ static void walk(const void *model, const struct sink *s)
     arguments(f, s);
     host_maps(f, s);
     host_choice(f, s);
+    if (f->python)
+        host_python(f, s);
     sink_array(s, "image");
     for (int i = 0; i < m->image_count; i++)
         image(f, s, i);
@@ -615,6 +617,7 @@ static void walk(const void *model, const struct sink *s)
 struct text {
     const char *template;
     bool data; /* the kernels' own text and bytes are in it */
+    bool python;
     char **out;
     size_t length;
 };
@@ -638,8 +641,11 @@ static int emit_texts(const struct host_model *model, const struct emit_options 
     for (int i = 0; i < count; i++)
         *text[i].out = NULL;
     int status = host_decide(&facts, diags);
+    if (!status && text[0].python)
+        status = host_check_python(&facts, diags);
     for (int i = 0; i < count && !status; i++) {
         facts.data = text[i].data;
+        facts.python = text[i].python;
         status = emit_expand(text[i].template, &emitted, &plain, text[i].out, &text[i].length, diags);
     }
     if (no_memory)
@@ -654,13 +660,22 @@ static int emit_texts(const struct host_model *model, const struct emit_options 
 int emit_host(const struct host_model *model, const struct emit_options *options, char **header, char **source,
               struct diag_set *diags)
 {
-    struct text text[] = {{"host/kernel.h", false, header, 0}, {"host/kernel.c", true, source, 0}};
+    struct text text[] = {{"host/kernel.h", false, false, header, 0}, {"host/kernel.c", true, false, source, 0}};
     return emit_texts(model, options, text, 2, diags);
 }
 
 int emit_host_caller(const struct host_model *model, const struct emit_options *options, char **caller,
                      struct diag_set *diags)
 {
-    struct text text = {"host/caller.c", false, caller, 0};
+    struct text text = {"host/caller.c", false, false, caller, 0};
     return emit_texts(model, options, &text, 1, diags);
+}
+
+int emit_host_python(const struct host_model *model, const struct emit_options *options, struct host_python_texts *out,
+                     struct diag_set *diags)
+{
+    struct text text[] = {{"python/module.c", false, true, &out->module, 0},
+                          {"python/module.pyi", false, true, &out->stub, 0},
+                          {"python/torch.py", false, true, &out->torch, 0}};
+    return emit_texts(model, options, text, 3, diags);
 }

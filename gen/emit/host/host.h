@@ -49,6 +49,7 @@ struct host_model {
     int option_count;
     const struct host_tuned *tuned; /* by GPU of an architecture: rows of one stand together */
     int tuned_count;                /* 0: there are no set-ups */
+    const bool *added; /* by tensor of the Plan: the kernel adds to what it holds; NULL: to none. For Python alone */
 };
 
 /* Whether every launch that `other` takes is one that `plan` takes as well: behind it in order of preference, `other`
@@ -68,6 +69,15 @@ int emit_host(const struct host_model *model, const struct emit_options *options
 
 /* Writes the text through which `tilewright run` calls the pair (templates/host/caller.c); as emit_host does. */
 int emit_host_caller(const struct host_model *model, const struct emit_options *options, char **caller,
+                     struct diag_set *diags);
+
+/* The pair as a module of Python: NAME_python.c, NAME.pyi and NAME_torch.py (templates/python). */
+struct host_python_texts {
+    char *module, *stub, *torch;
+};
+
+/* Writes them; as emit_host does. Beside its reasons to refuse a model: PYTHON-NAME, PYTHON-SCALAR. */
+int emit_host_python(const struct host_model *model, const struct emit_options *options, struct host_python_texts *out,
                      struct diag_set *diags);
 
 #endif

@@ -54,6 +54,7 @@ struct host_facts {
     int generator;
     bool debug;      /* a debug build: its waits leave records */
     bool data;       /* the kernels' own text and bytes are wanted */
+    bool python;     /* so is what Python sees: host_python.h */
     const char **id; /* by image: "sm_90a_unaligned" */
     int *target_of;  /* by image */
     struct host_map *map;
@@ -75,6 +76,9 @@ struct host_facts {
 
 /* Decides everything; faults go to diags. 0, 1 or 3. */
 int host_decide(struct host_facts *facts, struct diag_set *diags);
+
+/* Of a tensor that nobody reads in some launches: where a scalar says so, or a template of the user's own does. */
+bool host_may_be_null(const struct host_facts *facts, int tensor);
 
 /* What a variant asks of a tensor: bytes that address and pitches must be multiples of, 1 or more. */
 int host_align(const struct plan *plan, int tensor);

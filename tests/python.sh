@@ -1,0 +1,248 @@
+#!/bin/sh
+# Emitted modules of Python: they compile without a word, keep to the stable ABI, refuse what is wrong without a launch,
+# in thousands of random calls and from eight threads, quietly under ASan; and compute on the emulator. TAP on stdout.
+#   usage: tests/python.sh [PROGRAM], from the top of the tree. Needs a C compiler, Python 3.10 or newer with its headers
+#   and build/libtilewright-emu.a; what needs NVRTC, clang, PyTorch or a free-threaded Python is told and not run.
+set -u
+program=${1:-build/tilewright}
+cc=${CC:-cc}
+work=$(mktemp -d "${TMPDIR:-/tmp}/tw_python_XXXXXX") || exit 3
+trap 'rm -rf "$work"' EXIT
+LC_ALL=C PYTHONDONTWRITEBYTECODE=1
+export LC_ALL PYTHONDONTWRITEBYTECODE
+. tests/tap.sh
+nvrtc=$("$program" doctor 2>/dev/null | sed -n 's/^nvrtc .*, path \([^,]*\),.*/\1/p')
+archives="-Wl,--exclude-libs,ALL build/libtilewright-emu.a build/libtilewright.a -l:libxxhash.a -lm -ldl"
+
+end() {
+    echo "1..$count"
+    [ "$failed" -eq 0 ]
+    exit
+}
+
+# headers PYTHON: where its Python.h is, or nothing.
+headers() {
+    "$1" -c 'import os, sys, sysconfig
+folder = sysconfig.get_path("include")
+if sys.version_info >= (3, 10) and os.path.exists(os.path.join(folder, "Python.h")): print(folder)' 2>/dev/null
+}
+
+# said NAME: what a Python test has printed becomes lines of TAP; status $status.
+said() {
+    while read -r is line; do
+        case $is in
+        ok) ok 0 "$1: $line" ;;
+        not) ok 1 "$1: $line" "$work/none" ;;
+        '#') echo "# $line" ;;
+        *) echo "# $is $line" ;;
+        esac
+    done <"$work/log"
+    [ "$status" -eq 0 ] || grep -q '^not ok' "$work/log" || ok 1 "$1: status $status" "$work/log"
+}
+
+# ---- what is emitted ---------------------------------------------------------------------------------------------
+
+"$program" gen tests/python/kernels.lua --torch -o "$work/gen" >"$work/log" 2>&1
+ok $? "gen --torch" "$work/log"
+"$program" gen tests/python/kernels.lua -o "$work/plain" 2>"$work/log" && mkdir "$work/again" &&
+    "$program" gen tests/python/kernels.lua --python -o "$work/again" 2>>"$work/log"
+(cd "$work/gen" && find . -type f | sort) | grep -v -e '_python.c$' -e '.pyi$' -e '_torch.py$' >"$work/files"
+(cd "$work/plain" && find . -type f | sort) | cmp -s - "$work/files" && for file in $(cat "$work/files"); do
+    cmp -s "$work/gen/$file" "$work/plain/$file" || echo "$file" >>"$work/log"
+done
+for file in py_gemm_python.c py_gemm.pyi; do
+    cmp "$work/gen/$file" "$work/again/$file" >>"$work/log" 2>&1
+done
+[ ! -e "$work/again/py_gemm_torch.py" ] && [ ! -s "$work/log" ]
+ok $? "the pair is the same with and without; --python leaves out PyTorch's file" "$work/log"
+
+# A name that Python has already, and a scalar that no number becomes.
+cat >"$work/names.lua" <<'END'
+local M, N, K = dims "M N K"
+local base = { family = "gemm", A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16" }, tile = { m = 64, n = 32, k = 64 }, arch = { sm_90a = {} } }
+local function with(name, key, value)
+  local k = {}
+  for n, v in pairs(base) do k[n] = v end
+  if key then k[key] = value; k.epilogue = function(acc, t) return acc + t[key] end end
+  kernel(name)(k)
+end
+with "lambda"
+with("k2", "is", scalar "fp32")
+with("k3", "stream", tensor { N, dtype = "fp32", axes = "n" })
+with("k4", "PyObject", scalar "fp32")
+with("k5", "small", scalar "fp8_e4m3")
+END
+"$program" gen "$work/names.lua" --python -o "$work/names" >"$work/out" 2>"$work/err"
+[ $? -eq 1 ] && [ ! -e "$work/names" ] && [ "$(grep -c '^.*names.lua:[0-9]*: error: ' "$work/err")" -eq 5 ] &&
+    grep -q "kernel 'lambda': 'lambda' can be no name for gen --python: it is a word of Python; .*PYTHON-NAME" "$work/err" &&
+    grep -q "'is' can be no name .* word of Python" "$work/err" &&
+    grep -q "'stream' can be no name .* has a parameter of that name" "$work/err" &&
+    grep -q "'PyObject' can be no name .* one of Python's headers" "$work/err" &&
+    grep -q "no fp8_e4m3 of a number; write fp16 or fp32 .PYTHON-SCALAR" "$work/err"
+ok $? "names and scalars that Python cannot have" "$work/err"
+
+# ---- modules -------------------------------------------------------------------------------------------------------
+
+include=$(headers python3)
+if [ -z "$include" ]; then
+    skip "modules" "there is no python3 of 3.10 or newer with Python.h (python3-dev)"
+    end
+fi
+warnings="-D_GNU_SOURCE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror"
+
+# module NAME FOLDER FLAG...: a shared object of the module NAME.
+module() {
+    name=$1 folder=$2
+    shift 2
+    sh tests/kept.sh "$folder/$name.abi3.so" "$cc" -fPIC -shared "$@" -isystem "$include" -I"$work/gen" \
+        "$work/gen/${name}_python.c" "$work/gen/$name.c" -ldl -lm
+}
+
+# lab INCLUDE SUFFIX: the module of tests, with drivers of its own.
+lab() {
+    sh tests/kept.sh "$work/so/fake_gpu$2" "$cc" -std=c11 -D_GNU_SOURCE -O1 -fPIC -shared -isystem "$1" -Iruntime -Itests \
+        tests/python/fake_gpu.c tests/embed/mock_driver.c $archives
+}
+mkdir -p "$work/so" "$work/asan" "$work/cuda/lib64"
+{
+    for name in py_gemm py_split py_rows; do
+        # shellcheck disable=SC2086
+        module $name "$work/so" -std=c99 -O1 $warnings || echo "$name: status $?"
+    done
+    lab "$include" .abi3.so || echo "fake_gpu: status $?"
+    sh tests/kept.sh "$work/cuda/lib64/libnvrtc.so.12" "$cc" -w -fPIC -shared -Iruntime -Itests -Itests/embed \
+        tests/embed/mock_nvrtc.c tests/embed/mock_driver.c $archives || echo "the compiler's stand-in: status $?"
+    echo 'int nothing;' | "$cc" -x c - -fPIC -shared -o "$work/cuda/lib64/libnvrtc-builtins.so.12.9" || echo "status $?"
+} >"$work/log" 2>&1
+[ ! -s "$work/log" ]
+ok $? "modules compile as C99 without a word" "$work/log"
+[ "$failed" -eq 0 ] || end
+if command -v clang >/dev/null 2>&1; then
+    # shellcheck disable=SC2086
+    sh tests/kept.sh - clang -std=c99 $warnings -fsyntax-only -isystem "$include" -I"$work/gen" \
+        "$work/gen/py_rows_python.c" >"$work/log" 2>&1
+    ok $? "and by clang" "$work/log"
+else
+    skip "and by clang" "there is no clang"
+fi
+nm -D --defined-only "$work/so/py_gemm.abi3.so" | sed 's/.* //' | grep -v '^py_gemm_' >"$work/symbols"
+[ "$(cat "$work/symbols")" = PyInit_py_gemm ]
+ok $? "beside the pair's functions PyInit_NAME alone is to be seen" "$work/symbols"
+
+# python PYTHON FOLDER TEST ARGUMENT...: a test with the modules of a folder.
+python() {
+    with=$1 folder=$2
+    shift 2
+    PYTHONPATH=$folder:$work/so:tests/python timeout 300 "$with" "$@" >"$work/log" 2>&1
+    status=$?
+}
+CUDA_HOME=$work/cuda
+export CUDA_HOME
+python python3 "$work/so" tests/python/calls.py
+said calls
+python python3 "$work/so" tests/python/random_calls.py 1 10000 500
+said random
+python python3 "$work/so" tests/python/operators.py "$work/gen"
+said operators
+
+# The same files under other Pythons that are here.
+others=0
+for other in python3.10 python3.11 python3.12 python3.13 python3.14; do
+    "$other" -c 'import sys; sys.exit(sys.implementation.name != "cpython")' >/dev/null 2>&1 || continue
+    others=$((others + 1))
+    python "$other" "$work/so" tests/python/calls.py
+    ok $status "calls under $other, by the same file" "$work/log"
+done
+[ $others -gt 0 ] || skip "calls under other Pythons, by the same file" "there is no other"
+free=
+for other in python3.14t python3.13t; do
+    [ -n "$free" ] || [ -z "$(headers "$other")" ] || free=$other
+done
+if [ -n "$free" ]; then
+    include=$(headers "$free")
+    mkdir -p "$work/free"
+    for name in py_gemm py_rows; do
+        # shellcheck disable=SC2086
+        module $name "$work/free" -std=c99 -O1 $warnings && mv "$work/free/$name.abi3.so" "$work/free/$name.so"
+    done
+    lab "$include" .so && mv "$work/so/fake_gpu.so" "$work/free"
+    python "$free" "$work/free" tests/python/calls.py
+    ok $status "calls under $free" "$work/log"
+    python "$free" "$work/free" tests/python/random_calls.py 1 1000 5000
+    ok $status "eight threads under $free, without the lock" "$work/log"
+    include=$(headers python3)
+else
+    skip "a free-threaded Python" "there is none"
+    python3 -c 'import sys; sys.exit(sys.version_info < (3, 13))' &&
+        "$cc" -std=c99 $warnings -Wno-pedantic -DPy_GIL_DISABLED=1 -fsyntax-only -isystem "$include" \
+            "$work/gen/py_split_python.c"
+fi
+
+# ---- under ASan ------------------------------------------------------------------------------------------------------
+
+asan=$("$cc" -print-file-name=libasan.so)
+ubsan=$("$cc" -print-file-name=libubsan.so)
+if [ -e "$asan" ] && [ -e "$ubsan" ]; then
+    for name in py_gemm py_rows; do
+        module $name "$work/asan" -g1 -O1 -fsanitize=address,undefined -fno-sanitize-recover=undefined >"$work/log" 2>&1 ||
+            ok 1 "$name with sanitizers" "$work/log"
+    done
+    # The interpreter itself: a script that stands for it, as under pyenv, would be sanitized too.
+    real=$(python3 -c 'import sys; print(sys.executable)')
+    for test in "calls.py" "random_calls.py 2 10000 100"; do
+        # shellcheck disable=SC2086
+        ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD="$asan $ubsan" PYTHONPATH=$work/asan:$work/so:tests/python \
+            timeout 300 "$real" tests/python/$test >"$work/log" 2>&1
+        status=$?
+        grep -q '^ok' "$work/log" && [ $status -eq 0 ] && ! grep -q 'runtime error' "$work/log"
+        ok $? "quiet with sanitizers: $test" "$work/log"
+    done
+    # A module with a bug: it writes past the arguments' slots.
+    mkdir -p "$work/bug"
+    sed 's/for (n = 0; n < slots_in_all; n++)$/for (n = 0; n < slots_in_all + 8; n++)/' "$work/gen/py_gemm_python.c" >"$work/bug/py_gemm_python.c"
+    ! cmp -s "$work/bug/py_gemm_python.c" "$work/gen/py_gemm_python.c" &&
+        "$cc" -g1 -O1 -fsanitize=address -fPIC -shared -isystem "$include" -I"$work/gen" "$work/bug/py_gemm_python.c" \
+            "$work/gen/py_gemm.c" -ldl -lm -o "$work/bug/py_gemm.abi3.so" 2>"$work/log" &&
+        ASAN_OPTIONS=detect_leaks=0 LD_PRELOAD=$asan PYTHONPATH=$work/bug:$work/asan:$work/so:tests/python \
+            "$real" tests/python/calls.py >"$work/log" 2>&1
+    grep -q 'AddressSanitizer' "$work/log"
+    ok $? "a planted bug is seen" "$work/log"
+else
+    skip "quiet with sanitizers" "there is no libasan.so"
+fi
+
+# ---- checks that are left out are seen -------------------------------------------------------------------------------
+
+# planted SED WHAT TEST: without what the line says, the test fails.
+planted() {
+    mkdir -p "$work/planted"
+    sed "$1" "$work/gen/py_gemm_python.c" >"$work/planted/py_gemm_python.c"
+    ! cmp -s "$work/planted/py_gemm_python.c" "$work/gen/py_gemm_python.c" &&
+        "$cc" -O0 -w -fPIC -shared -isystem "$include" -I"$work/gen" "$work/planted/py_gemm_python.c" \
+            "$work/so/py_gemm.o" -ldl -lm -o "$work/planted/py_gemm.abi3.so" &&
+        python python3 "$work/planted" tests/python/calls.py && [ $status -ne 0 ] && grep -q "^not ok .*$3" "$work/log"
+    ok $? "seen where $2" "$work/log"
+}
+sh tests/kept.sh "$work/so/py_gemm.o" "$cc" -O0 -w -fPIC -c -I"$work/gen" "$work/gen/py_gemm.c"
+planted 's/(t->device_type != dl_cuda \&\& t->device_type != dl_cuda_managed) ||/0 ||/' "the device is not looked at" "the CPU"
+planted 's/ || !is_of_type(t, e)//' "the type is not" "dtype"
+planted 's/if (!same_shapes(v, given, args))/if (0)/' "shapes are not" "shape"
+planted 's/wrong |= extent > 1 \&\& own <= 0 ? -1 : 0;//' "strides are not" "a negative stride"
+planted 's/wrong |= extent > 1 \&\& own != 1 ? -1 : 0;//' "the last stride is not" "columns innermost"
+planted 's/^        (v->read_only \&\& e->out))/        0)/' "read-only outputs pass" "read-only"
+planted 's/^    Py_CLEAR(v->hold);$/    v->hold = NULL;/' "a capsule is lost" "no managed tensor is left"
+planted 's/own.context_device(&now) || now != all->device/own.context_device(\&now)/' "another device's context is left" "its context is entered"
+
+# ---- on the emulator -------------------------------------------------------------------------------------------------
+
+if [ -n "$nvrtc" ]; then
+    CUDA_HOME=${nvrtc%/*/*}
+    for arch in sm_90a sm_80; do
+        python python3 "$work/so" tests/python/emulated.py $arch
+        said "emulator of $arch"
+    done
+else
+    skip "modules on the emulator" "there is no NVRTC"
+fi
+end
