@@ -30,7 +30,7 @@ local copy = kernel "tile_copy" {
 }
 for _, swizzle in ipairs { "32B", "64B", "128B" } do
   kernel("tile_copy_" .. swizzle) {
-    like = copy, X = tensor { H, W, dtype = "bf16", axes = "h w", swizzle = swizzle },
+    like = copy, Y = tensor { H, W, dtype = "bf16", axes = "h w", out = true, swizzle = swizzle },
     run = { { H = 515, W = 520 } },
   }
 end

@@ -152,6 +152,7 @@ static struct bench_result *add_row(struct bench_group *g, const struct bench_pa
     row->flops = formula(part, part->unit->plan.flops);
     row->bytes = formula(part, part->unit->plan.bytes_moved);
     bench_count(g, part, &row->flops, &row->bytes);
+    row->boxes = formula(part, plan_number(part->unit->plan.boxes));
     row->plain = part->unit->kernel->peer.plain;
     row->compile_seconds =
         part->unit->compiled[COMPILE_NVRTC].seconds > 0 ? part->unit->compiled[COMPILE_NVRTC].seconds : -1.0;
@@ -177,6 +178,19 @@ static bool add_peers(struct bench_group *g, const struct bench_finalists *final
         row->flops = 2.0 * (double)g->gemm.m * (double)g->gemm.n * (double)g->gemm.k * (double)g->gemm.batch;
         row->bytes = bench_gemm_bytes(&g->gemm);
     }
+    return true;
+}
+
+/* The driver's copy: no kernel, and it has no boxes. */
+static bool add_copy(struct bench_group *g, const struct time_result *result, enum time_mode mode)
+{
+    struct bench_result *row = add_row(g, &g->part[0], "memcpy", mode, result);
+    if (!row)
+        return false;
+    row->arch = "";
+    row->compile_seconds = -1.0;
+    row->plain = true;
+    row->boxes = 0.0;
     return true;
 }
 
@@ -216,6 +230,9 @@ static int measure_mode(struct bench_group *g, struct bench_finalists *finalists
         return TW_OK;
     for (int i = 0; i < finalists->count[mode]; i++)
         candidate[count++] = (struct time_candidate){bench_launch_peer, &finalists->choice[mode][i]};
+    const int memcpy_at = count;
+    if (bench_is_copy(g))
+        candidate[count++] = (struct time_candidate){bench_launch_copy, g};
     int status = time_candidates(b->device, &options, candidate, count, result, &failed, error);
     progress_clear();
     bool fine = true;
@@ -223,13 +240,15 @@ static int measure_mode(struct bench_group *g, struct bench_finalists *finalists
         fine = fine && add_row(g, candidate[i].context, "tilewright", mode, &result[i][mode]) != NULL;
     if (status == TW_OK)
         fine = fine && add_peers(g, finalists, (const struct time_result(*)[TIME_MODES])result + kernels, mode);
+    if (status == TW_OK && count > memcpy_at)
+        fine = fine && add_copy(g, &result[memcpy_at][mode], mode);
     return fine ? status : no_memory(error);
 }
 
 static int measure(struct bench_group *g, struct bench_finalists *finalists, struct tw_error *error)
 {
     struct tw_runtime *rt = &g->bench->compile.rt;
-    const size_t most = (size_t)g->count + BENCH_FINALISTS;
+    const size_t most = (size_t)g->count + BENCH_FINALISTS + 1;
     struct time_candidate *candidate = tw_alloc_zeroed(rt, sizeof *candidate * most);
     struct time_result(*result)[TIME_MODES] = tw_alloc_zeroed(rt, sizeof *result * most);
     int status = candidate && result ? TW_OK : no_memory(error);

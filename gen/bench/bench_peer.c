@@ -4,6 +4,7 @@
 
 #include "bench/group.h"
 #include "common/parallel.h"
+#include "driver.h"
 #include "verify/compare.h"
 
 static int no_memory(struct tw_error *error)
@@ -24,6 +25,39 @@ int bench_launch_peer(void *context, int set, struct tw_error *error)
 const struct bench_buffer *bench_operand(const struct bench_group *g, int number)
 {
     return &g->buffer[g->part[0].buffer[g->of_gemm[number]]];
+}
+
+/* Of dense tensors, whose bytes lie in one line. */
+static bool is_dense(const struct shape *shape)
+{
+    int64_t stride = 1;
+    for (int d = shape->rank - 1; d >= 0; d--) {
+        if (shape->extent[d] != 1 && shape->stride[d] != stride)
+            return false;
+        stride *= shape->extent[d];
+    }
+    return true;
+}
+
+bool bench_is_copy(const struct bench_group *g)
+{
+    bool copies = false;
+    for (int i = 0; i < g->count; i++)
+        copies = copies || bench_plan(&g->part[i])->copies;
+    return copies && g->bench->options.peer != BENCH_PEER_NONE && g->bench->device->driver->copy_on_device_async &&
+           is_dense(&g->part[0].shape[0]) && is_dense(&g->part[0].shape[1]);
+}
+
+int bench_launch_copy(void *context, int set, struct tw_error *error)
+{
+    const struct bench_group *g = context;
+    const struct bench_part *part = &g->part[0];
+    const struct tw_device *device = g->bench->device;
+    const int out = bench_plan(part)->tensor[0].out ? 0 : 1;
+    return tw_driver_check(device->driver,
+                           device->driver->copy_on_device_async(part->address[set][out], part->address[set][1 - out],
+                                                                g->buffer[part->buffer[out]].bytes, device->stream),
+                           error, "copying on the device");
 }
 
 /* D of set 0 as a candidate leaves it in poisoned memory; the caller frees it. */

@@ -67,7 +67,13 @@ static double rate(double amount, const struct bench_result *r)
     return r->time.median > 0.0 ? amount / r->time.median : 0.0;
 }
 
-static void print_row(const struct bench_result *r)
+/* Clocks in which each multiprocessor has one box more; 0 where the clock is not known. */
+static double clocks_a_box(const struct bench *b, const struct bench_result *r)
+{
+    return r->boxes > 0.0 ? r->time.median * 1e6 * r->time.clock_mhz * b->device->sm_count / r->boxes : 0.0;
+}
+
+static void print_row(const struct bench *b, const struct bench_result *r)
 {
     char name[64], clock[80] = "";
     snprintf(name, sizeof name, "%s%s", is_ours(r) ? r->kernel : r->backend, is_fused(r) ? " *" : "");
@@ -85,6 +91,9 @@ static void print_row(const struct bench_result *r)
         printf("%7.3f %s\n", r->ratio, clock);
     else
         printf("%7s %s\n", "-", clock);
+    if (r->boxes > 0.0)
+        printf("  %-32s %-9s %10.3f 10^9 boxes/s %10.1f clocks a box of a multiprocessor\n", "", "",
+               1e-9 * rate(r->boxes, r), clocks_a_box(b, r));
 }
 
 /* The fastest of our rows from `first` to `end` in a mode, NULL: there is none. */
@@ -111,7 +120,7 @@ void bench_print_group(const struct bench *b, int first)
         printf("  %-32s %-9s %10s %10s %10s %8s %8s %7s %5s %5s %9s\n", "", "", "us", "least", "most", "TFLOP/s",
                "GB/s", "ratio", "MHz", "W", "mJ");
     for (int i = first; i < b->rows; i++) {
-        print_row(&b->row[i]);
+        print_row(b, &b->row[i]);
         fused = fused || is_fused(&b->row[i]);
         kernels[b->row[i].mode] += is_ours(&b->row[i]);
     }
@@ -195,6 +204,8 @@ static json_object *row_object(const struct bench *b, const struct bench_result 
     add_known(o, "latency_max_ms", r->timed, 1e3 * r->time.most);
     add_known(o, "tflops", r->timed && r->flops > 0.0, 1e-12 * rate(r->flops, r));
     add_known(o, "gbs", r->timed && r->bytes > 0.0, 1e-9 * rate(r->bytes, r));
+    add_known(o, "boxes", r->timed && r->boxes > 0.0, rate(r->boxes, r));
+    add_known(o, "clocks_a_box", r->timed && clocks_a_box(b, r) > 0.0, clocks_a_box(b, r));
     add_known(o, "ratio", r->ratio > 0.0, r->ratio);
     add_known(o, "compilation_time", r->compile_seconds >= 0.0, r->compile_seconds);
     add_known(o, "clock_mhz", r->time.clock_mhz > 0.0, r->time.clock_mhz);

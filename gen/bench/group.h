@@ -63,6 +63,11 @@ int bench_choose_peers(struct bench_group *g, struct bench_finalists *finalists,
 /* Which of `count` results in a mode is the fastest and not taken, -1: none. taken: NULL for none. */
 int bench_fastest(const struct time_result (*result)[TIME_MODES], int count, enum time_mode mode, const bool *taken);
 
+/* Whether the kernels do what the driver's copy of memory does, and it has one that a stream takes; and launches it, of
+ * a struct bench_group. */
+bool bench_is_copy(const struct bench_group *g);
+int bench_launch_copy(void *group, int set, struct tw_error *error);
+
 /* The group's tensor that is a, b or d of its product. */
 const struct bench_buffer *bench_operand(const struct bench_group *g, int number);
 

@@ -87,6 +87,7 @@ struct bench_result {
     bool timed, plain;
     struct time_result time;
     double flops, bytes;    /* of a launch; 0: unknown */
+    double boxes;           /* that bulk copies load, where they are counted; 0: they are not */
     double compile_seconds; /* below 0: it was in the cache, or is a library's */
     double ratio;           /* the best peer's latency divided by this one's; 0: there is no peer */
     int group;              /* of bench.group */
@@ -107,7 +108,7 @@ struct bench {
     struct bench_result *row;
     int rows;
     char run[64]; /* names this process in its rows; empty until they are first written */
-    int failed; /* kernels that gave a wrong result, over sizes */
+    int failed;   /* kernels that gave a wrong result, over sizes */
 };
 
 /* Reads, compiles, loads and sorts into groups; then verifies, times and prints. Exit statuses; after any, bench_end

@@ -244,6 +244,9 @@ struct plan {
     bool allow_spills;
     int blocks_per_sm;
     int flops, bytes_moved; /* nodes: operations and compulsory bytes, for roofline and bench */
+    int boxes;              /* plan_some(node): boxes that bulk copies load, where moving them is all the work; 0: it is
+                               not, or nobody counts them */
+    bool copies;            /* of two tensors: the output becomes the input, as the driver's own copy does it */
     struct plan_reason *reason;
     int reason_count;
     struct field_reads reads; /* of the kernel's fields */

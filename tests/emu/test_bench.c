@@ -269,17 +269,21 @@ static int launch(struct tw_device *device, const struct tw_launch *l, struct tw
 
 static char folder[] = "/tmp/tw_bench_XXXXXX", library[64], rows_file[64];
 
+static const char *spec = "tests/emu/bench.lua", *set; /* what is benched, and on other sizes than its own */
+
 /* Opens a kernel's bench, NULL: all; then puts clock, libraries and launches in the place of the emulator's. */
 static void begin(const char *kernel)
 {
     memset(&bench, 0, sizeof bench);
-    bench.options = (struct bench_options){.spec = "tests/emu/bench.lua",
+    bench.options = (struct bench_options){.spec = spec,
                                            .kernel = kernel,
                                            .device = "emu",
                                            .json = rows_file,
                                            .peer = BENCH_PEER_CUBLASLT,
                                            .mode = {true, true},
                                            .rounds = 3};
+    bench.options.set.item[0] = set;
+    bench.options.set.count = set != NULL;
     assert_int_equal(bench_begin(&bench), 0);
     struct tw_runtime *rt = &bench.compile.rt;
     emulator = bench.device->ops;
@@ -458,6 +462,52 @@ static void groups_of_rows(void **state)
     }
 }
 
+static const struct clocked_work of_copy = {0.8e-3, 0.8e-3, 300};
+
+static int copy_async(uint64_t to, uint64_t from, size_t bytes, void *stream)
+{
+    unsigned char *through = malloc(bytes);
+    (void)stream;
+    assert_int_equal(tw_device_download(bench.device, through, from, bytes, NULL), TW_OK);
+    assert_int_equal(tw_device_upload(bench.device, to, through, bytes, NULL), TW_OK);
+    free(through);
+    clocked_launch(&of_copy);
+    return 0;
+}
+
+/* Copies by bulk copies and by threads are one problem, beside them the driver's; boxes are counted. */
+static void copies(void **state)
+{
+    (void)state;
+    spec = "specs/tile_copy.lua", set = "H=200,W=136";
+    for (int i = 0; i < 3; i++) {
+        const char *const only = i == 0 ? NULL : i == 1 ? "tile_copy_direct" : "tile_copy_64B";
+        begin(only);
+        bench.options.mode[TIME_SUSTAINED] = false;
+        bench.options.peer = i == 2 ? BENCH_PEER_NONE : BENCH_PEER_AUTO;
+        no_cublaslt = true;
+        driver.copy_on_device_async = copy_async;
+        assert_int_equal(bench.groups, 1);
+        assert_int_equal(bench_all(&bench), 0);
+        const struct bench_result *peer = row(i ? only : bench.row[0].kernel, "memcpy", TIME_BURST);
+        if (i == 0) {
+            assert_int_equal(bench.rows, bench.kernels + 1);
+            is(bench.row[0].kernel, "memcpy", TIME_BURST, 0.8e-3, 1);
+            is("tile_copy", "tilewright", TIME_BURST, 1e-3, 0.8);
+            assert_true(peer->bytes == 2.0 * 2 * 200 * 136 && peer->boxes == 0.0 && peer->plain);
+            assert_true(row("tile_copy", "tilewright", TIME_BURST)->boxes == 4 * 3);
+            assert_true(row("tile_copy_32B", "tilewright", TIME_BURST)->boxes == 4 * 3 * 4);
+            assert_true(row("tile_copy_direct", "tilewright", TIME_BURST)->boxes == 0.0);
+        } else {
+            assert_null(peer); /* a kernel that is not known to copy; no peer wanted */
+            assert_int_equal(bench.rows, 1);
+        }
+        end();
+    }
+    no_cublaslt = false;
+    spec = "tests/emu/bench.lua", set = NULL;
+}
+
 /* Without the library: a fault where it is asked for, else rows without ratios. */
 static void no_library(void **state)
 {
@@ -500,8 +550,8 @@ static int end_all(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(one_group), cmocka_unit_test(wrong_beside_peer),
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_group),    cmocka_unit_test(wrong_beside_peer),
                                        cmocka_unit_test(all_problems), cmocka_unit_test(groups_of_rows),
-                                       cmocka_unit_test(no_library)};
+                                       cmocka_unit_test(copies),       cmocka_unit_test(no_library)};
     return cmocka_run_group_tests_name("bench", tests, begin_all, end_all);
 }

@@ -366,6 +366,7 @@ static int driver_event_destroy(void *event)
 
 /* Encoding tensor maps and updating graphs is optional, and so are addresses of boards; this driver has none of it. */
 #define driver_launch_plain NULL
+#define driver_copy_on_device_async NULL
 #define driver_device_pci NULL
 #define driver_graph_nodes NULL
 #define driver_graph_set_kernel NULL
