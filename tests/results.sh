@@ -90,6 +90,32 @@ ok $? "the mean is that of the rows"
 results table $golden/h200.json --json
 is 0 && prints '"compared":20,' && prints '"geometric_mean":0.83' && prints '"mode":"sustained"'
 ok $? "as JSON"
+# Kernels that differ in their set-up, over a member of it: what has none stands beside each value, ours as a peer.
+copy() { # kernel backend latency setup
+    printf '{"kernel": "%s", "arch": "sm_90a", "gpu_model": "G", "problem_size": {"H": 8}, "backend": "%s", ' "$1" "$2"
+    printf '"mode": "burst", "latency_ms": %s, "gbs": 1000, "run": "a", "setup": %s}' "$3" "$4"
+}
+{
+    echo "[$(copy copy tilewright 1.25 '{"box": "64x64", "stages": "fit"}'),"
+    echo "$(copy wide tilewright 1.0 '{"box": "64x128", "stages": "fit"}'),"
+    echo "$(copy deep tilewright 2.0 '{"box": "64x64", "stages": 4}'),"
+    echo "$(copy threads tilewright 1.0 null), $(copy copy memcpy 4.0 null)]"
+} >"$work/copies.json"
+results table "$work/copies.json" --over box
+is 0 && prints '^### H=8, G (sm_90a), burst$' &&
+    prints '^| box | threads, us | memcpy, us | tilewright stages fit, us | tilewright stages 4, us |' &&
+    prints '^| 64x64 | 1000 | 4000 | 1250 | 2000 |.*| 0.800 | 0.500 |$' &&
+    prints '^| 64x128 | 1000 | 4000 | 1000 | |.*| 1.000 | |$'
+ok $? "a table over a member of the setup" "$work/out"
+results table "$work/copies.json" --over stages
+is 0 && prints '^| fit | .*| 0.800 | 1.000 |$' && prints '^| 4 | .*| 0.500 | |$'
+ok $? "and over another" "$work/out"
+results plot "$work/copies.json" --over box -o "$work/copies"
+is 0 && [ -s "$work/copies/G.burst.throughput.svg" ] && grep -q '64x128' "$work/copies/G.burst.throughput.svg"
+ok $? "a picture over it" "$work/out"
+results table "$work/copies.json" --over swizzle
+is 1 && says '--over swizzle: no row has it in its setup$'
+ok $? "a member that no row has" "$work/err"
 results table "$all" --kernel gemm_bf61
 is 1 && says "did you mean 'gemm_bf16'?" && [ ! -s "$work/out" ]
 ok $? "a kernel misspelt"

@@ -184,6 +184,29 @@ static void add_known(json_object *o, const char *key, bool known, double number
     json_add_measure(o, key, known ? number : (double)INFINITY);
 }
 
+/* How a copy's tiles are moved; NULL: it is no copy, or none by boxes. Stages that fit, where the spec says none, have
+ * one word, so that tiles of several sizes differ in nothing else. */
+static json_object *setup_of(const struct bench_result *r)
+{
+    const struct plan *p = &r->unit->plan;
+    char box[80] = "";
+    if (!(r->boxes > 0.0))
+        return NULL;
+    const struct plan_tensor *t = &p->tensor[p->ring[0].tensor[0]];
+    for (int d = 0; d < t->rank; d++)
+        snprintf(box + strlen(box), sizeof box - strlen(box), "%s%d", d ? "x" : "", t->tile[d]);
+    json_object *o = json_object_new_object();
+    json_add_text(o, "box", box);
+    struct spec_fields fields;
+    spec_merge(r->unit->kernel, r->unit->arch->name, &fields);
+    if (fields.value[FIELD_STAGES].set)
+        json_add_number(o, "stages", (uint64_t)p->ring[0].stages);
+    else
+        json_add_text(o, "stages", "fit");
+    json_add_text(o, "swizzle", tw_swizzles[t->swizzle].name);
+    return o;
+}
+
 static json_object *row_object(const struct bench *b, const struct bench_result *r, const char *run)
 {
     const struct tw_device *device = b->device;
@@ -206,6 +229,7 @@ static json_object *row_object(const struct bench *b, const struct bench_result 
     add_known(o, "gbs", r->timed && r->bytes > 0.0, 1e-9 * rate(r->bytes, r));
     add_known(o, "boxes", r->timed && r->boxes > 0.0, rate(r->boxes, r));
     add_known(o, "clocks_a_box", r->timed && clocks_a_box(b, r) > 0.0, clocks_a_box(b, r));
+    json_object_object_add(o, "setup", setup_of(r));
     add_known(o, "ratio", r->ratio > 0.0, r->ratio);
     add_known(o, "compilation_time", r->compile_seconds >= 0.0, r->compile_seconds);
     add_known(o, "clock_mhz", r->time.clock_mhz > 0.0, r->time.clock_mhz);

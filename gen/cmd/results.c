@@ -21,7 +21,7 @@ struct job {
     struct results *results;
     const struct tell *tell;
     struct results_choice choice;
-    const char *output;
+    const char *output, *over;
 };
 
 static int no_memory(const struct tell *tell)
@@ -110,6 +110,19 @@ static int show(const struct job *job)
     return status == TW_OK ? 0 : tell_status(job->tell, status, &error);
 }
 
+/* The same of rows by a member of their setup. Exit status. */
+static int show_over(const struct job *job)
+{
+    struct results over = {.rt = job->results->rt};
+    struct job then = *job;
+    int status = results_over(job->results, job->over, &over, job->tell);
+    then.results = &over;
+    if (status == 0)
+        status = show(&then);
+    results_free(&over);
+    return status;
+}
+
 /* Reads the files and does it. Exit status. */
 static int perform(struct job *job, const char *const *path, int paths, int (*verb)(const struct job *))
 {
@@ -159,12 +172,14 @@ static int run(const char *name, int argc, char **argv)
         {"--kernel", OPTION_TEXT, &job.choice.kernel, "K", "this one alone"},
         {"--mode", OPTION_TEXT, &job.choice.mode, "M", "this one alone: burst, sustained"},
         {"--gpu", OPTION_TEXT, &job.choice.gpu, "MODEL", "this one alone: \"NVIDIA H200\""},
+        {"--over", OPTION_TEXT, &job.over, "FIELD",
+         "of a row's setup, such as box, stages, swizzle: in the problems' place"},
     };
-    struct option_row rows[6] = {{NULL, OPTION_FLAG, NULL, NULL, NULL}};
+    struct option_row rows[7] = {{NULL, OPTION_FLAG, NULL, NULL, NULL}};
     int row = 0, files, status;
     if (merges || plots)
         rows[row++] = output;
-    for (int i = 0; i < 3 && !merges; i++)
+    for (size_t i = 0; i < sizeof choice / sizeof *choice && !merges; i++)
         rows[row++] = choice[i];
     rows[row++] = as_json;
     rows[row] = (struct option_row){NULL, OPTION_FLAG, NULL, NULL, NULL};
@@ -180,7 +195,7 @@ static int run(const char *name, int argc, char **argv)
     if (status != 0)
         return status;
     job.tell = &tell;
-    return tell_close(&tell, perform(&job, path, files, merges ? merge : show));
+    return tell_close(&tell, perform(&job, path, files, merges ? merge : job.over ? show_over : show));
 }
 
 int cmd_results(int argc, char **argv)

@@ -47,6 +47,11 @@ void results_free(struct results *results);
  * is told. Returns how many are gone, or -1 where there is no memory. */
 long results_join(struct results *results, const struct tell *tell);
 
+/* Into `to`, which is empty, the rows with a member of their `setup` in the problem's place, and the problem in the
+ * kernel's: tables and pictures then run over that member. Rows without a setup stand beside each of its values, this
+ * program's as peers by their kernel's name. Exit status: 1 where no row has the member, which is told. */
+int results_over(const struct results *from, const char *field, struct results *to, const struct tell *tell);
+
 /* {"rows": [...]}, a row a line, each with its ratio; written whole or not at all. A status. */
 int results_write(const struct results *results, const char *path, struct tw_error *error);
 

@@ -156,7 +156,7 @@ def rows(kernel, size, candidates, flops, moved):
                 "compilation_time": None, "clock_mhz": mean(c.clocks[mode]),
                 "power_w": c.joules / c.busy if long else None, "temperature_c": None,
                 "energy_mj": c.joules / c.launches * 1e3 if long else None, "clock_reasons": 0,
-                "boxes": None, "clocks_a_box": None,
+                "boxes": None, "clocks_a_box": None, "setup": None,
                 "rounds": len(c.seconds[mode]), "sets": c.sets, "plain": True, "algorithm": None, "run": RUN}
             row.update(c.details)
             yield row
