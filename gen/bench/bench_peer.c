@@ -39,11 +39,24 @@ static bool is_dense(const struct shape *shape)
     return true;
 }
 
+/* The kernel moves boxes from one tensor to another of its extents, and adds nothing. */
+static bool copies_memory(const struct bench_part *part)
+{
+    const struct plan *p = bench_plan(part);
+    bool copies = p->boxes && p->tensor_count == 2 && part->shape[0].rank == part->shape[1].rank;
+    for (int d = 0; copies && d < part->shape[0].rank; d++)
+        copies = part->shape[0].extent[d] == part->shape[1].extent[d];
+    for (int r = 0; r < p->role_count; r++)
+        for (int i = 0; i < p->role[r].step_count; i++)
+            copies = copies && !p->role[r].step[i].adds;
+    return copies;
+}
+
 bool bench_is_copy(const struct bench_group *g)
 {
     bool copies = false;
     for (int i = 0; i < g->count; i++)
-        copies = copies || bench_plan(&g->part[i])->copies;
+        copies = copies || copies_memory(&g->part[i]);
     return copies && g->bench->options.peer != BENCH_PEER_NONE && g->bench->device->driver->copy_on_device_async &&
            is_dense(&g->part[0].shape[0]) && is_dense(&g->part[0].shape[1]);
 }

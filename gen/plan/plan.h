@@ -235,8 +235,7 @@ struct plan {
 
     struct plan_list *list;  /* NULL: no loop goes by a list */
     struct expr_graph fused; /* of the steps' arithmetic; its tensor numbers are plan.tensor's */
-    int *divisor; /* nodes of graph, over sizes alone, by which functions divide: a launch refuses sizes that make one 0
-                   */
+    int *divisor; /* nodes of graph, over sizes alone, by which functions divide: a launch may make none 0 */
     int divisor_count;
 
     int registers_estimate; /* a thread of the fullest role */
@@ -244,9 +243,7 @@ struct plan {
     bool allow_spills;
     int blocks_per_sm;
     int flops, bytes_moved; /* nodes: operations and compulsory bytes, for roofline and bench */
-    int boxes;              /* plan_some(node): boxes that bulk copies load, where moving them is all the work; 0: it is
-                               not, or nobody counts them */
-    bool copies;            /* of two tensors: the output becomes the input, as the driver's own copy does it */
+    int boxes;              /* plan_some(node): boxes that bulk copies load, where moving them is all the work */
     struct plan_reason *reason;
     int reason_count;
     struct field_reads reads; /* of the kernel's fields */

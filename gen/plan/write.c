@@ -570,8 +570,6 @@ void plan_write(const struct plan *p, const struct sink *s)
     size(p, s, "bytes_moved", p->bytes_moved);
     if (p->boxes)
         size(p, s, "boxes", plan_number(p->boxes));
-    if (p->copies)
-        sink_boolean(s, "copies", true);
     sink_array(s, "reason");
     for (int i = 0; i < p->reason_count; i++) {
         sink_object(s, NULL);

@@ -570,20 +570,13 @@ static int bytes_moved(struct plan *p)
     return bytes < 0 ? 3 : 0;
 }
 
-/* Boxes that a launch loads, and whether it does what a copy of memory does. 0 or 3. */
+/* Boxes that a launch loads. 0 or 3. */
 static int work(struct copy *c)
 {
     struct plan *p = c->plan;
     int each = 0;
-    p->copies = p->tensor_count == 2 && c->loads == 1;
     for (int i = 0; i < c->loads; i++)
         each += p->tensor[c->program->op[c->load[i]].tensor].boxes;
-    for (int i = 0; i < c->program->op_count; i++) {
-        const struct program_op *o = &c->program->op[i];
-        p->copies = p->copies && o->kind != PROGRAM_STORE_ADD;
-        for (int d = 0; is_store(o) && d < p->tensor[o->tensor].rank; d++)
-            p->copies = p->copies && o->at[d].length > 0;
-    }
     p->boxes = plan_some(expr_binary(&p->graph, EXPR_MUL, c->items, expr_int(&p->graph, each)));
     return p->boxes ? bytes_moved(p) : 3;
 }
