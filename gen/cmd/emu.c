@@ -58,6 +58,7 @@ static const char help_examples[] =
     "      --arg 'struct:{map:@a.json,buf:64K,name=D,dump=D.bin,i64:256,i32:3,f32:0.5}'\n"
     "  tilewright emu race.cu --grid 1 --block 64 --arg buf:256,fill=zero --hazards strict --json\n"
     "  tilewright emu poll.cu --grid 2 --block 32 --arg buf:8,fill=zero --complete random --seed 7 --limit 1000000\n"
+    "  tilewright emu grid.cu --grid 8 --block 64 --cooperative --nvrtc -std=c++20 --set scale=0.5\n"
     "  tilewright emu add.cu --grid 4 --block 256 --args add.args --device cuda\n";
 
 static void print_help(void)
@@ -80,9 +81,9 @@ struct emulation {
     struct tw_kernel *kernel;
     struct tw_launch launch;
     struct emu_options options;
-    struct option_list includes, defines, arguments, buffers;
+    struct option_list includes, defines, own, arguments, buffers, settings;
     const char *arch, *entry, *args_file, *device_name;
-    bool json, stats, on_emu;
+    bool json, stats, cooperative, on_emu;
     char *output; /* what the kernel printed, under --json */
     size_t output_bytes, output_room;
     double seconds;
@@ -238,6 +239,10 @@ static int read_arguments(struct emulation *e)
                       : tw_fail(&error, TW_ERROR_MEMORY, "out of memory");
         tw_free(&e->rt, text);
     }
+    for (int i = 0; i < e->settings.count && status == TW_OK; i++) {
+        snprintf(where, sizeof where, "--set %d:", i + 1);
+        status = emu_args_set(&e->args, e->settings.item[i], where, &error);
+    }
     if (status == TW_OK)
         return 0;
     tell_fault(&e->tell, "%s%s", before, error.text);
@@ -260,6 +265,9 @@ static void tell_parameters(const struct emulation *e)
 static int place_arguments(struct emulation *e)
 {
     struct tw_error error;
+    for (int i = 0; i < e->args.setting_count; i++)
+        if (!(e->args.setting[i].variable = emu_program_variable(&e->program, e->args.setting[i].name, "--set")))
+            return 1;
     int status = emu_args_check(&e->args, e->program.module, e->program.kernel, &error);
     if (status != TW_OK) {
         fail(e, status, &error);
@@ -385,7 +393,7 @@ static int go(struct emulation *e)
     if (status == 0)
         status = emu_program_compile(&e->program, e->arch ? e->arch : e->device->arch,
                                      e->on_emu ? TW_OUTPUT_PTX : TW_OUTPUT_PTX | TW_OUTPUT_CUBIN, &e->includes,
-                                     &e->defines);
+                                     &e->defines, &e->own);
     if (status == 0)
         status = emu_program_choose(&e->program, e->entry);
     if (status == 0 && !e->launch.block[0]) {
@@ -471,6 +479,14 @@ static int read_words(struct emulation *e, const struct words *w)
         return options_fault("emu", "--shared %s: more than any block can have", w->shared);
     if (stack > INT32_MAX || (w->stack && !stack))
         return options_fault("emu", "--stack %s: write 1 to 2147483647 bytes a thread", w->stack);
+    for (int i = 0; i < e->own.count; i++) {
+        const char *own = e->own.item[i];
+        if (*own != '-')
+            return options_fault("emu", "--nvrtc %s: an option begins with -", own);
+        if (strncmp(own, "-arch", 5) == 0 || strncmp(own, "--gpu-arch", 10) == 0)
+            return options_fault("emu", "--nvrtc %s: write --arch", own);
+    }
+    e->launch.flags = e->cooperative ? TW_LAUNCH_COOPERATIVE : 0;
     e->launch.shared_bytes = (uint32_t)shared;
     e->options.stack_bytes = (size_t)stack;
     e->options.completion = (enum emu_completion)completion;
@@ -537,6 +553,11 @@ int cmd_emu(int argc, char **argv)
         {"--include", OPTION_LIST, &e->includes, "DIR",
          "where headers are looked for, before the toolkit's; repeatable"},
         {"--define", OPTION_LIST, &e->defines, "NAME=V", "a macro for the .cu file; repeatable"},
+        {"--nvrtc", OPTION_LIST, &e->own, "OPTION", "an option of NVRTC for the .cu file: -std=c++20; repeatable"},
+        {"--set", OPTION_LIST, &e->settings, "NAME=VALUE",
+         "what a __device__ or __constant__ variable holds before the launch, as in --arg; repeatable"},
+        {"--cooperative", OPTION_FLAG, &e->cooperative, NULL,
+         "all blocks are resident at once: grids may be synchronised"},
         {"--device", OPTION_TEXT, &e->device_name, "emu|cuda[:N]", "where to run; emu"},
         {"--complete", OPTION_TEXT, &w.complete, "eager|late|random",
          "when the emulator's asynchronous operations happen; eager"},

@@ -154,6 +154,10 @@ buffer "past 64 bits" 'does not fit 64 bits' 'buf:16G*16G'
 buffer "by zero" 'a division by zero' buf:4/0
 buffer "more than there is" 'bytes are asked for' buf:900G
 buffer "option" "'size' is no option of a buffer" buf:128,size=3
+buffer "fill twice" "fill= is given twice" buf:128,fill=zero,fill=ones
+buffer "name twice" "name= is given twice" buf:128,name=a,fill=zero,name=a
+buffer "offset twice" "offset= is given twice" buf:128,offset=0,offset=4
+buffer "dump twice" "dump= is given twice" "buf:128,dump=$dump,dump=$dump"
 buffer "option without value" "'fill' is no option" buf:128,fill=
 buffer "offset" 'lies behind' buf:128,offset=129
 buffer "fill" 'fill=blue: write zero, poison' buf:128,fill=blue
@@ -353,6 +357,46 @@ bad "cu: no kernel" 1 'has no kernel' "$work/none.cu" --grid 1 --block 1
 printf '#include "missing.h"\n' >"$work/none.cu"
 bad "cu: no such header" 1 'none.cu(1): .*missing.h' "$work/none.cu" --grid 1 --block 1
 
+# ---- variables, NVRTC's own options, the stack
+
+set="$here/set.cu --grid 1 --block 4"
+scale='struct:{i32:1,i32:10,i32:2,i32:3}'
+good "set: constant, static and pointer" 'completed: 1 block, .*' $set --arg "buf:16,dump=$dump" \
+    --set "tools::scale=$scale" --set bias=5 --set table=buf:4,fill=value:i32:100
+holds "set: what it wrote" d4 105 115 125 135
+good "set: by the name in PTX; a float" 'completed: 1 block, .*' $set --arg "buf:16,dump=$dump" \
+    --set "_ZN5tools5scaleE=$scale" --set bias=1.5e1
+holds "set: what nobody set is as it was" d4 22 32 42 52
+bad "set: an array is no number" 1 "--set 1: '5': the variable is b8.16., not one number" $set --arg buf:16 \
+    --set tools::scale=5
+bad "set: bytes" 1 "--set 1: 'i32:5': 4 bytes, and tools::scale has 16" $set --arg buf:16 --set tools::scale=i32:5
+bad "set: an unknown name" 1 '--set nope: .*set.cu has no variable of this name; it has' $set --arg buf:16 --set nope=1
+grep -q '^  _ZN5tools5scaleE (tools::scale)$' "$work/err" && grep -q '^  table$' "$work/err"
+ok $? "set: they are listed"
+bad "set: one of two" 1 '--set scale: .* has several variables of this name; write the whole one' $set --arg buf:16 \
+    --set scale=1
+bad "set: twice" 1 "--set 2: 'bias=2': bias is set already" $set --arg buf:16 --set bias=1 --set bias=2
+bad "set: no value" 1 "--set 1: 'bias': write NAME=VALUE" $set --arg buf:16 --set bias
+bad "nvrtc: without the options" 1 'options.cu(1): error: .*concept' "$here/options.cu" --grid 1 --block 4 \
+    --arg "buf:16,dump=$dump"
+good "nvrtc: its options" 'completed: 1 block, .*' "$here/options.cu" --grid 1 --block 4 --arg "buf:16,dump=$dump" \
+    --nvrtc -std=c++20 --nvrtc=-default-device --nvrtc --use_fast_math
+holds "nvrtc: what it wrote" d4 0 2 4 6
+bad "nvrtc: an option that it has not" 1 'unrecognized option --frobnicate' "$here/options.cu" --grid 1 --block 4 \
+    --arg buf:16 --nvrtc --frobnicate
+bad "nvrtc: the architecture" 2 '--nvrtc -arch=sm_80: write --arch' "$here/options.cu" --grid 1 --block 4 --arg buf:16 \
+    --nvrtc -arch=sm_80
+bad "nvrtc: no option" 2 '--nvrtc fast: an option begins with -' "$here/options.cu" --grid 1 --block 4 --arg buf:16 \
+    --nvrtc fast
+bad "stack: too small for the kernel" 1 \
+    '^hazard BOUNDS: stack overflow: a thread needs [0-9]* bytes of local memory, and may use 64: .* stack.cu:' \
+    "$here/stack.cu" --grid 1 --block 32 --arg buf:512,fill=zero --arg 5 --stack 64
+emu "$here/stack.cu" --grid 1 --block 32 --arg buf:512,fill=zero --arg 5 --stack 64 --json
+[ $? -eq 1 ] && grep -q '"completed":false,.*"hazards":\[{"name":"BOUNDS","text":"hazard BOUNDS: stack' "$work/out"
+ok $? "stack: in the object of --json"
+good "stack: as much as it needs" 'completed: 1 block, .*' "$here/stack.cu" --grid 1 --block 32 \
+    --arg buf:512,fill=zero --arg 5 --stack 1K
+
 if emu "$here/half.cu" --grid 1 --block 8 --arg "buf:16,fill=iota:f16,dump=$dump" --arg f16:0.25; then
     holds "include: the toolkit's and the file's own" x2 0000 3800 3c00 3e00 4000 4100 4200 4300
     mkdir "$work/elsewhere" && sed s/__hadd/__hsub/ "$here/half_scale.h" >"$work/elsewhere/half_scale.h"
@@ -360,6 +404,11 @@ if emu "$here/half.cu" --grid 1 --block 8 --arg "buf:16,fill=iota:f16,dump=$dump
     good "include: --include" 'completed: .*' "$work/half.cu" --grid 1 --block 2 --include "$work/elsewhere" \
         --arg "buf:4,fill=iota:f16,dump=$dump" --arg f16:0.25
     holds "include: what it wrote" x2 0000 0000
+    grid="$here/grid.cu --grid 4 --block 32 --arg buf:512,dump=$dump"
+    good "cooperative: a grid meets" 'completed: 4 blocks, .*, 0 hazards' $grid --cooperative
+    bad "cooperative: it does not fit" 1 'a cooperative launch of 400 blocks, .* fit at a time' "$here/grid.cu" \
+        --grid 400 --block 32 --sms 1 --arg buf:51200 --cooperative
+    bad "cooperative: not said" 1 'trap at ' $grid
 else
     count=$((count + 1))
     grep -q 'no headers of the CUDA toolkit: .*--include DIR' "$work/err"

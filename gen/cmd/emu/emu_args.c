@@ -400,6 +400,34 @@ int emu_args_add(struct emu_args *args, const char *text, const char *where, str
     return TW_OK;
 }
 
+int emu_args_set(struct emu_args *args, const char *text, const char *where, struct tw_error *error)
+{
+    const char *equals = strchr(text, '=');
+    char *place = emu_args_keep(args, where, strlen(where));
+    char *name = emu_args_keep(args, text, equals ? (size_t)(equals - text) : 0);
+    char *value = emu_args_keep(args, equals ? equals + 1 : "", equals ? strlen(equals + 1) : 0);
+    struct emu_setting setting = {.name = name};
+    if (!place || !name || !value)
+        return no_memory(error);
+    if (!*name || !*value)
+        return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': write NAME=VALUE, the value as in --arg", where, text);
+    for (int i = 0; i < args->setting_count; i++)
+        if (strcmp(args->setting[i].name, name) == 0)
+            return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': %.80s is set already", where, text, name);
+    if (args->setting_count == args->setting_room) {
+        int room = args->setting_room ? 2 * args->setting_room : 8;
+        struct emu_setting *grown = tw_realloc(args->rt, args->setting, (size_t)room * sizeof *grown);
+        if (!grown)
+            return no_memory(error);
+        args->setting = grown;
+        args->setting_room = room;
+    }
+    int status = parse_value(args, value, place, 0, &setting.value, error);
+    if (status == TW_OK)
+        args->setting[args->setting_count++] = setting;
+    return status;
+}
+
 int emu_args_read_file(struct emu_args *args, const char *path, struct tw_error *error)
 {
     unsigned char *bytes;
@@ -463,8 +491,8 @@ void emu_args_print_parameters(FILE *out, const struct ptx_module *module, const
     }
 }
 
-/* Gives a number the type of its parameter. */
-static int type_bare(struct emu_value *value, const struct ptx_variable *v, struct tw_error *error)
+/* Gives a number the type of its parameter, or variable. */
+static int type_bare(struct emu_value *value, const struct ptx_variable *v, const char *what, struct tw_error *error)
 {
     static const struct {
         uint8_t kind, bits;
@@ -481,7 +509,7 @@ static int type_bare(struct emu_value *value, const struct ptx_variable *v, stru
     char text[40], why[160];
     type_text(v, text);
     if (is_array(v)) {
-        snprintf(why, sizeof why, "the parameter is %s, not one number; write struct:{...}, bytes:HEX or map:CALL",
+        snprintf(why, sizeof why, "the %s is %s, not one number; write struct:{...}, bytes:HEX or map:CALL", what,
                  text);
         return fault(value, error, why);
     }
@@ -494,7 +522,7 @@ static int type_bare(struct emu_value *value, const struct ptx_variable *v, stru
             dtype = type->bits == 8 ? TW_INT8 : type->bits == 16 ? TW_INT16 : type->bits == 32 ? TW_INT32 : TW_INT64;
         const char *wrong = store_number(dtype, value->rest, value->data);
         if (wrong) {
-            snprintf(why, sizeof why, "the parameter is %s, and %s; write its type before a number, as f32:1.5", text,
+            snprintf(why, sizeof why, "the %s is %s, and %s; write its type before a number, as f32:1.5", what, text,
                      wrong);
             return fault(value, error, why);
         }
@@ -502,8 +530,23 @@ static int type_bare(struct emu_value *value, const struct ptx_variable *v, stru
         value->bytes = value->align = type->bits / 8;
         return TW_OK;
     }
-    snprintf(why, sizeof why, "the parameter is %s; write the number's type, as f32:1.5", text);
+    snprintf(why, sizeof why, "the %s is %s; write the number's type, as f32:1.5", what, text);
     return fault(value, error, why);
+}
+
+static int check_settings(struct emu_args *args, struct tw_error *error)
+{
+    for (int i = 0; i < args->setting_count; i++) {
+        struct emu_value *value = &args->value[args->setting[i].value];
+        const struct ptx_variable *v = args->setting[i].variable;
+        int status = value->kind == EMU_VALUE_BARE ? type_bare(value, v, "variable", error) : TW_OK;
+        if (status != TW_OK)
+            return status;
+        if (value->bytes != v->bytes)
+            return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': %zu byte%s, and %.80s has %" PRIu64, value->where,
+                           value->text, value->bytes, value->bytes == 1 ? "" : "s", args->setting[i].name, v->bytes);
+    }
+    return TW_OK;
 }
 
 int emu_args_check(struct emu_args *args, const struct ptx_module *module, const struct ptx_function *kernel,
@@ -518,7 +561,7 @@ int emu_args_check(struct emu_args *args, const struct ptx_module *module, const
         struct emu_value *value = &args->value[index];
         const struct ptx_variable *v = parameter(module, kernel, i);
         char type[40];
-        int status = value->kind == EMU_VALUE_BARE ? type_bare(value, v, error) : TW_OK;
+        int status = value->kind == EMU_VALUE_BARE ? type_bare(value, v, "parameter", error) : TW_OK;
         if (status != TW_OK)
             return status;
         size_t bytes = value->bytes;
@@ -534,7 +577,7 @@ int emu_args_check(struct emu_args *args, const struct ptx_module *module, const
                            " of %s to %" PRIu32 "; a tensor map is passed as const __grid_constant__ CUtensorMap",
                            value->where, value->text, value->align, i, ptx_name(module, kernel->name), v->align);
     }
-    return TW_OK;
+    return check_settings(args, error);
 }
 
 /* ---- on a device ------------------------------------------------------------------------------------------------ */
@@ -596,6 +639,28 @@ static int pack(struct emu_args *args, const struct emu_value *value, unsigned c
     return TW_OK;
 }
 
+static int place_settings(struct emu_args *args, struct tw_device *device, const struct ptx_module *module,
+                          struct tw_kernel *kernel, struct tw_error *error)
+{
+    int status = TW_OK;
+    for (int i = 0; i < args->setting_count && status == TW_OK; i++) {
+        const struct emu_value *value = &args->value[args->setting[i].value];
+        unsigned char *bytes = tw_alloc_zeroed(args->rt, value->bytes);
+        uint64_t address;
+        size_t room;
+        if (!bytes)
+            return no_memory(error);
+        status = pack(args, value, bytes, device, error);
+        if (status == TW_OK)
+            status = tw_device_symbol(device, kernel, ptx_name(module, args->setting[i].variable->name), &address,
+                                      &room, error);
+        if (status == TW_OK)
+            status = tw_device_upload(device, address, bytes, value->bytes, error);
+        tw_free(args->rt, bytes);
+    }
+    return status;
+}
+
 int emu_args_place(struct emu_args *args, struct tw_device *device, const struct ptx_module *module,
                    const struct ptx_function *kernel, struct tw_launch *launch, struct tw_error *error)
 {
@@ -628,7 +693,7 @@ int emu_args_place(struct emu_args *args, struct tw_device *device, const struct
     launch->params_bytes = (size_t)kernel->param_bytes;
     launch->offsets = args->offsets;
     launch->offset_count = kernel->param_count;
-    return status;
+    return status == TW_OK ? place_settings(args, device, module, launch->kernel, error) : status;
 }
 
 int emu_args_dump(struct emu_args *args, struct tw_device *device, struct tw_error *error)
@@ -663,6 +728,7 @@ void emu_args_free(struct emu_args *args, struct tw_device *device)
     tw_free(args->rt, args->kept);
     tw_free(args->rt, args->value);
     tw_free(args->rt, args->buffer);
+    tw_free(args->rt, args->setting);
     tw_free(args->rt, args->params);
     tw_free(args->rt, args->offsets);
     *args = (struct emu_args){.rt = args->rt};

@@ -53,6 +53,13 @@ struct emu_buffer {
     int number;            /* among all buffers, from 0 */
 };
 
+/* What a variable of the module holds before the launch. */
+struct emu_setting {
+    const char *name;
+    int value;
+    const struct ptx_variable *variable; /* NULL: not found yet */
+};
+
 /* Zero-initialised but for rt is empty. */
 struct emu_args {
     struct tw_runtime *rt;
@@ -60,6 +67,8 @@ struct emu_args {
     struct emu_buffer *buffer;
     int value_count, buffer_count, value_room, buffer_room;
     int first, last, count; /* the arguments: value[first], .next, ... */
+    struct emu_setting *setting;
+    int setting_count, setting_room;
     char **kept;           /* strings */
     size_t kept_count, kept_room;
     unsigned char *params; /* once packed */
@@ -74,10 +83,14 @@ bool emu_read_size(const char *text, uint64_t *value, const char **why);
  * TW_ERROR_INVALID, TW_ERROR_MEMORY. */
 int emu_args_add(struct emu_args *args, const char *text, const char *where, struct tw_error *error);
 
+/* Adds "NAME=VALUE", VALUE as an argument's: what a __device__ or __constant__ variable holds. A name comes once. */
+int emu_args_set(struct emu_args *args, const char *text, const char *where, struct tw_error *error);
+
 /* Adds the arguments of a file, one a line; lines that are empty or begin with # are none. */
 int emu_args_read_file(struct emu_args *args, const char *path, struct tw_error *error);
 
-/* Number and bytes against the kernel's parameters; gives bare numbers their type. */
+/* Number and bytes against the kernel's parameters, and bytes against the variables that are set, which the caller has
+ * found; gives bare numbers their type. */
 int emu_args_check(struct emu_args *args, const struct ptx_module *module, const struct ptx_function *kernel,
                    struct tw_error *error);
 
@@ -85,7 +98,7 @@ int emu_args_check(struct emu_args *args, const struct ptx_module *module, const
 void emu_args_print_parameters(FILE *out, const struct ptx_module *module, const struct ptx_function *kernel);
 
 /* Allocates and fills the buffers, makes the tensor maps for this device, and fills in params, params_bytes, offsets
- * and offset_count of the launch, which point into args. */
+ * and offset_count of the launch, which point into args; writes the variables that are set of the launch's kernel. */
 int emu_args_place(struct emu_args *args, struct tw_device *device, const struct ptx_module *module,
                    const struct ptx_function *kernel, struct tw_launch *launch, struct tw_error *error);
 

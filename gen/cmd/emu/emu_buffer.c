@@ -191,6 +191,7 @@ int emu_args_read_buffer(struct emu_args *args, struct emu_buffer *buffer, const
                          struct tw_error *error)
 {
     const char *fill = NULL, *why;
+    bool moved = false;
     while (*options == ',') {
         size_t length = emu_args_piece(++options);
         char *option = emu_args_keep(args, options, length);
@@ -200,6 +201,11 @@ int emu_args_read_buffer(struct emu_args *args, struct emu_buffer *buffer, const
         char *value = strchr(option, '=');
         if (value)
             *value++ = '\0';
+        if ((strcmp(option, "fill") == 0 && fill) || (strcmp(option, "dump") == 0 && buffer->dump) ||
+            (strcmp(option, "name") == 0 && *buffer->name) || (strcmp(option, "offset") == 0 && moved))
+            return tw_fail(error, TW_ERROR_INVALID, "%s '%.200s': %s= is given twice", buffer->where, buffer->text,
+                           option);
+        moved = moved || strcmp(option, "offset") == 0;
         if (value && *value && strcmp(option, "fill") == 0)
             fill = value;
         else if (value && *value && strcmp(option, "dump") == 0)
@@ -348,13 +354,18 @@ static int read_words(const struct map_text *m, const char *text, struct tw_tens
     struct tensormap_fault wrong;
     uint64_t offset = 0;
     int count = 0;
-    bool placed = false;
+    bool placed = false, moved = false;
     if (!copy)
         return no_memory(m->error);
     for (char *word = strtok_r(copy, " \t\n", &save); word; word = strtok_r(NULL, " \t\n", &save)) {
         if (strncmp(word, "buffer=", 7) == 0) {
+            if (name)
+                return map_fault(m, "buffer= is given twice");
             name = word + 7;
         } else if (strncmp(word, "offset=", 7) == 0) {
+            if (moved)
+                return map_fault(m, "offset= is given twice");
+            moved = true;
             if (!emu_read_size(word + 7, &offset, &why))
                 return map_fault(m, why);
         } else {

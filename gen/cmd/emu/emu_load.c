@@ -164,7 +164,8 @@ static void add_includes(struct option_set *set, const char *path, const struct 
 }
 
 int emu_program_compile(struct emu_program *program, const char *arch, unsigned outputs,
-                        const struct option_list *includes, const struct option_list *defines)
+                        const struct option_list *includes, const struct option_list *defines,
+                        const struct option_list *own)
 {
     static const char *const all[] = {"all"};
     static const char *const names[] = {
@@ -191,6 +192,8 @@ int emu_program_compile(struct emu_program *program, const char *arch, unsigned 
     add_option(&set, "--device-int128", "", 0); /* as nvcc has it */
     for (int i = 0; i < defines->count; i++)
         add_option(&set, "-D", defines->item[i], strlen(defines->item[i]));
+    for (int i = 0; i < own->count; i++)
+        add_option(&set, "", own->item[i], strlen(own->item[i]));
     if (included || includes->count)
         add_includes(&set, program->path, includes, &headers);
     struct tw_compile_request request = {
@@ -275,6 +278,17 @@ static const char *last_part(const char *plain)
     return colons;
 }
 
+/* A line of a list: the name, and the C++ one where it is another. */
+static void list_name(const struct emu_program *program, const char *name, const char *plain)
+{
+    const bool mangled = strcmp(plain, name) != 0;
+    char *line =
+        tw_format(program->rt, "  %s%s%s%s", name, mangled ? " (" : "", mangled ? plain : "", mangled ? ")" : "");
+    if (line)
+        tell_lines(program->tell, line);
+    tw_free(program->rt, line);
+}
+
 static void list_kernels(const struct emu_program *program, const char *only)
 {
     const struct ptx_module *m = program->module;
@@ -285,12 +299,7 @@ static void list_kernels(const struct emu_program *program, const char *only)
         if (!m->functions[i].is_kernel || !m->functions[i].has_body ||
             (only && strcmp(plain, only) != 0 && strcmp(last_part(plain), only) != 0))
             continue;
-        const bool mangled = strcmp(plain, name) != 0;
-        char *line =
-            tw_format(program->rt, "  %s%s%s%s", name, mangled ? " (" : "", mangled ? plain : "", mangled ? ")" : "");
-        if (line)
-            tell_lines(program->tell, line);
-        tw_free(program->rt, line);
+        list_name(program, name, plain);
     }
 }
 
@@ -334,6 +343,44 @@ int emu_program_choose(struct emu_program *program, const char *name)
     if (kernels)
         list_kernels(program, matches && name ? name : NULL);
     return 1;
+}
+
+static bool is_setable(const struct ptx_variable *v)
+{
+    return v->function == PTX_NONE && (v->space == PTX_SPACE_GLOBAL || v->space == PTX_SPACE_CONST);
+}
+
+const struct ptx_variable *emu_program_variable(const struct emu_program *program, const char *name, const char *where)
+{
+    const struct ptx_module *m = program->module;
+    const struct ptx_variable *found = NULL;
+    int matches = 0;
+    for (uint32_t i = 0; i < m->variable_count; i++) {
+        const struct ptx_variable *v = &m->variables[i];
+        char plain[512];
+        if (!is_setable(v))
+            continue;
+        if (strcmp(ptx_name(m, v->name), name) == 0)
+            return v;
+        plain_name(ptx_name(m, v->name), plain, sizeof plain);
+        if (strcmp(plain, name) == 0 || strcmp(last_part(plain), name) == 0) {
+            found = v;
+            matches++;
+        }
+    }
+    if (matches == 1)
+        return found;
+    tell_fault(program->tell, "%s %s: %s has %s of this name%s", where, name, program->path,
+               matches ? "several variables" : "no variable", matches ? "; write the whole one" : "; it has");
+    for (uint32_t i = 0; i < m->variable_count; i++) {
+        const char *own = ptx_name(m, m->variables[i].name);
+        char plain[512];
+        plain_name(own, plain, sizeof plain);
+        if (is_setable(&m->variables[i]) &&
+            (!matches || strcmp(plain, name) == 0 || strcmp(last_part(plain), name) == 0))
+            list_name(program, own, plain);
+    }
+    return NULL;
 }
 
 void emu_program_free(struct emu_program *program)

@@ -29,13 +29,19 @@ struct emu_program {
 int emu_program_read(struct emu_program *program);
 
 /* Compiles a .cu for this architecture, from tw_output bits PTX and maybe CUBIN, and parses what comes out; does
- * nothing for a .ptx. includes and defines may be empty. */
+ * nothing for a .ptx. The lists may be empty; `own` are options of NVRTC as they stand. */
 int emu_program_compile(struct emu_program *program, const char *arch, unsigned outputs,
-                        const struct option_list *includes, const struct option_list *defines);
+                        const struct option_list *includes, const struct option_list *defines,
+                        const struct option_list *own);
 
 /* Finds the kernel: by its name in the PTX, or by the name of the C++ function ("scale", "space::scale") where one
  * kernel has it; NULL: the only one. */
 int emu_program_choose(struct emu_program *program, const char *name);
+
+/* The variable of global or constant memory of that name, as for kernels; NULL, and it is told, where there is none or
+ * there are several. `where` begins the message. */
+const struct ptx_variable *emu_program_variable(const struct emu_program *program, const char *name,
+                                                const char *where);
 
 /* Tells a fault of the PTX text, "PTX line N: ...", with the file's name and line, the .cu file's where there is one.
  * Other texts are told as they are. Returns the exit status of `status`. */

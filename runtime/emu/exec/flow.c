@@ -477,8 +477,10 @@ int emu_warp_room(struct emu_warp *warp, uint32_t registers, uint32_t preds, uin
     struct tw_runtime *rt = warp->launch->device->device.rt;
     struct emu_launch *launch = warp->launch;
     if (local > launch->device->options.stack_bytes) {
-        emu_fail_launch(launch, TW_ERROR_LAUNCH,
-                        "hazard BOUNDS: stack overflow: a thread needs %u bytes of local memory", local);
+        const int runs = warp->current < warp->path_count;
+        emu_report_at(warp, runs ? warp->paths[warp->current].pc : launch->kernel->entry->ops, "BOUNDS", 0, 1,
+                      "stack overflow: a thread needs %u bytes of local memory, and may use %zu", local,
+                      launch->device->options.stack_bytes);
         return 1;
     }
     if (registers > warp->register_room) {

@@ -114,6 +114,7 @@ static int warp_start(struct emu_warp *warp)
         launch->hazard ? emu_hazard_warp(warp->block->cluster->hazard, warp->block->rank, warp->index) : NULL;
     warp->told = warp->exists;
     warp->lanes.base[1] = launch->kernel->module->constants;
+    warp->function = launch->entry;
     if (emu_warp_room(warp, entry->frame_bytes, entry->frame_preds, EMU_LOCAL_START + entry->local_bytes))
         return 1;
     emu_local_written(warp, 0, EMU_LOCAL_START + entry->local_bytes, UINT32_MAX, 0);
