@@ -57,7 +57,7 @@ local function conv(name, own, more)
     F = tensor { K, taps, taps, own.C and own.C // (own.groups or 1) or C, dtype = dtype },
     Y = tensor { N * P * Q, K, dtype = dtype },
     stride = own.stride, padding = own.padding, dilation = own.dilation, groups = own.groups,
-    arch = { sm_90a = {} },
+    arch = { sm_90a = {}, sm_80 = { pipeline = { stages = 3 } } },
     reference = by_hand(own),
   }
   for key, value in pairs(more) do fields[key] = value end

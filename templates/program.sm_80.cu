@@ -63,9 +63,14 @@ ${banner}
 //@ for _, r in ipairs(ring) do
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
+//@         if has(t, "window") then
+//@ include "blocks/tile_windows_copy.cuh" tensor = t, ring = r, offset = plan.shared[r.name .. "." .. name].offset,
+//@     threads = launch.block, extent = plan.extent[name]
+//@         else
 //@ include "blocks/tile_copy.cuh" tensor = t, ring = r, offset = plan.shared[r.name .. "." .. name].offset,
 //@     threads = launch.block, extent = plan.extent[name], begins = begins(t),
 //@     limited = has(plan, "limited") and has(plan.limited, name)
+//@         end
 
 //@     end
 //@ end

@@ -797,7 +797,9 @@ ${other.rows}
 //@ -- Coordinates of a step, by its number, that are read from data, or found by division as windows are, once an item
 //@ -- and not in every turn; their names.
 //@ local once = {}
-//@ local function of_windows(step) return step.op == "fill" and has(model.tensor[step.tensor], "window") end
+//@ local function of_windows(step)
+//@     return step.op == "fill" and has(model.tensor[step.tensor], "window") and model.ring[step.ring].filler == "bulk"
+//@ end
 //@ local function places(step)
 //@     local nodes = {}
 //@     for d, node in ipairs(step.at) do nodes[d] = node end

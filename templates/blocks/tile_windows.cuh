@@ -47,16 +47,11 @@ __device__ __forceinline__ ${t}_place ${t}_find(const arguments &args, int pixel
     left += rank / ${stride} % ${tensor.multicast} * ${rows};
 //@     end
     ${statements}
+    //@ include "blocks/window_pixels.cuh" window = window, along = along
 //@     for d = rank - 2, 1, -1 do
 //@         local step, before = window.step[d], window.before[d]
-//@         local room = before + window.after[d] - window.dilation[d] * (window.taps[d] - 1) - 1
-//@         local count = "(u32)" .. along[d]
-//@         if room ~= 0 then count = count .. (room > 0 and " + " or " - ") .. math.abs(room) .. "u" end
-//@         if step > 1 then count = (room ~= 0 and "(" .. count .. ")" or count) .. " / " .. step end
-//@         if step > 1 or room ~= -1 then count = count .. " + 1" else count = "(u32)" .. along[d] end
 //@         local place = "(int)(left % pixels" .. d .. ")" .. (step > 1 and " * " .. step or "")
 //@         if before > 0 then place = place .. " - " .. before end
-    const u32 pixels${d} = ${count};
     at.i${d} = ${place};
     left /= pixels${d};
 //@     end

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Convolutions by im2col tensor maps (specs/conv.lua): exact against a reference by hand, in every completion; images of
-# one and three spatial dims; how a kernel may run beside the default; bugs planted into the emitted text, each of which
-# the emulator finds. TAP on stdout.
+# Convolutions (specs/conv.lua), by im2col tensor maps and by copies of 16 bytes: exact against a reference by hand, in
+# every completion; images of one and three spatial dims; how a kernel may run beside the default; bugs planted into the
+# emitted text, each of which the emulator finds. TAP on stdout.
 #   usage: tests/emu/conv.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU.
 set -u
 program=${1:-build/tilewright}
@@ -24,12 +24,18 @@ grep -q RUN-COVERAGE "$work/out"
 [ $? = 1 ]
 ok $? "its sizes leave nothing out" "$work/out"
 
+"$program" run "$spec" --arch sm_80 --device emu --complete random --hazards strict >"$work/out" 2>&1
+ok $? "specs/conv.lua, sm_80" "$work/out"
+grep -q RUN-COVERAGE "$work/out"
+[ $? = 1 ]
+ok $? "its sizes leave nothing out there" "$work/out"
+
 # Images of one and of three spatial dims, as programs of one's own; zeros before them alone, as causal ones have.
 mkdir "$work/specs" && cat >"$work/specs/ranks.lua" <<'LUA'
 local N, D, H, W = dims "N D H W"
 local tile = { m = 64, n = 16, c = 16 }
 kernel "causal" {
-  axes = "m n b w x s c", grid = { m = N * W, n = 16 }, tile = tile, arch = { sm_90a = {} },
+  axes = "m n b w x s c", grid = { m = N * W, n = 16 }, tile = tile,
   X = tensor { N, W, 24, axes = "b w x", dtype = "bf16" },
   F = tensor { 16, 4, 24, axes = "n s c", dtype = "bf16" },
   Y = tensor { N * W, 16, axes = "m n", dtype = "bf16", out = true },
@@ -58,7 +64,7 @@ kernel "causal" {
 }
 local P, Q = (H - 3) // 2 + 1, W + 1
 kernel "volume" {
-  axes = "m n b d h w x r s q c", grid = { m = N * D * P * Q, n = 16 }, tile = tile, arch = { sm_90a = {} },
+  axes = "m n b d h w x r s q c", grid = { m = N * D * P * Q, n = 16 }, tile = tile,
   X = tensor { N, D, H, W, 16, axes = "b d h w x", dtype = "fp16" },
   F = tensor { 16, 12, 16, axes = "n q c", dtype = "fp16" },
   Y = tensor { N * D * P * Q, 16, axes = "m n", dtype = "fp16", out = true },
@@ -90,9 +96,11 @@ kernel "volume" {
   run = { { N = 2, D = 2, H = 5, W = 4 } },
 }
 LUA
-"$program" run "$work/specs/ranks.lua" --device emu --complete all --hazards strict --verbose >"$work/out" 2>&1 &&
-    [ "$(grep -c '^verified.*integers equal' "$work/out")" = 2 ]
-ok $? "one and three spatial dims" "$work/out"
+for arch in sm_90a sm_80; do
+    "$program" run "$work/specs/ranks.lua" --arch $arch --device emu --complete all --hazards strict --verbose \
+        >"$work/out" 2>&1 && [ "$(grep -c '^verified.*integers equal' "$work/out")" -ge 2 ]
+    ok $? "one and three spatial dims, $arch" "$work/out"
+done
 
 # What else a kernel may say of how it runs. Each beside the plain one's reference.
 while read -r name fields; do
@@ -115,10 +123,10 @@ in_turns pipeline = { mode = "items" }, tile = { m = 64, n = 64 }
 late pipeline = { store = "late" }
 END
 
-# name|kernel|what is said of it|an edit of sed, which changes one place.
+# name|kernel, with its architecture|what is said of it|an edit of sed, which changes one place.
 "$program" gen "$spec" -o "$work/text" >/dev/null || ok 1 "gen"
 while IFS='|' read -r name kernel expected edit; do
-    whole=$work/text/$kernel.sm_90a.cu
+    whole=$work/text/$kernel.cu
     sed "$edit" "$whole" >"$work/$name.cu"
     [ "$(diff "$whole" "$work/$name.cu" | grep -c '^>')" = 1 ]
     ok $? "$name is planted once" "$work/$name.cu"
@@ -127,13 +135,18 @@ while IFS='|' read -r name kernel expected edit; do
     [ $? = 1 ] && grep -q "$expected" "$work/out"
     ok $? "$name" "$work/out"
 done <<'END'
-no_padding|conv_3x3|FAILED|s/\(at.i2 = .*\) - 1;/\1;/
-outside|conv_3x3|hazard|s/\(at.i2 = .*\) - 1;/\1 - 2;/
-no_stride|conv_3x3_s2|FAILED|s/\(at.i1 = .*\) \* 2 - 1;/\1 - 1;/
-pixels_of_image|conv_3x3_s2|hazard ILLEGAL|s/const u32 pixels2 = .*/const u32 pixels2 = args.W;/
-one_image|conv_3x3|FAILED|s/at.i0 = (int)left;/at.i0 = 0;/
-taps_turned|conv_3x3|FAILED|s/, (u16)tap1, (u16)tap2);/, (u16)tap2, (u16)tap1);/
-one_tap|conv_3x3|FAILED|s/, (u16)tap1, (u16)tap2);/, (u16)tap1, (u16)1);/
+no_padding|conv_3x3.sm_90a|FAILED|s/\(at.i2 = .*\) - 1;/\1;/
+outside|conv_3x3.sm_90a|hazard|s/\(at.i2 = .*\) - 1;/\1 - 2;/
+no_stride|conv_3x3_s2.sm_90a|FAILED|s/\(at.i1 = .*\) \* 2 - 1;/\1 - 1;/
+pixels_of_image|conv_3x3_s2.sm_90a|hazard ILLEGAL|s/const u32 pixels2 = .*/const u32 pixels2 = args.W;/
+one_image|conv_3x3.sm_90a|FAILED|s/at.i0 = (int)left;/at.i0 = 0;/
+taps_turned|conv_3x3.sm_90a|FAILED|s/, (u16)tap1, (u16)tap2);/, (u16)tap2, (u16)tap1);/
+one_tap|conv_3x3.sm_90a|FAILED|s/, (u16)tap1, (u16)tap2);/, (u16)tap1, (u16)1);/
+old_no_padding|conv_3x3.sm_80|FAILED|s/\(const int i2 = .*\) - 1;/\1;/
+old_no_stride|conv_3x3_s2.sm_80|FAILED|s/\(const int i1 = .*\) \* 2 + /\1 + /
+old_outside|conv_3x3.sm_80|hazard|s/ && (u32)i2 < (u32)args.W / /
+old_no_tap|conv_3x3.sm_80|FAILED|s/ + tap1 - 1;/ - 1;/
+old_one_image|conv_3x3.sm_80|FAILED|s/inside ? args.X + left \* /inside ? args.X + 0 * /
 END
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -26,4 +26,5 @@ conv("long_walk", { padding = 140, dilation = 140 })
 conv("long_reach", { F = tensor { 64, 1, 301, 64, dtype = "bf16" }, padding = { 0, 150 } })
 conv("wide_step", { stride = 9, Y = tensor { N * ((H - 1) // 9 + 1) * ((W - 1) // 9 + 1), 64, dtype = "bf16" } })
 conv("no_row_of_16_bytes", { X = tensor { N, H, W, 3, dtype = "bf16" }, F = tensor { 64, 3, 3, 3, dtype = "bf16" } })
-conv("old", { arch = { sm_80 = {} } })
+conv("no_chunk_of_16_bytes", { X = tensor { N, H, W, 12, dtype = "bf16" }, F = tensor { 64, 3, 3, 12, dtype = "bf16" },
+                               arch = { sm_80 = {} } })

@@ -21,6 +21,9 @@ windows("no_step", function(t, at, f) return dot(im2col(t.X, span(at.m, 64), 0, 
 windows("spans", function(t, at, f) return dot(im2col(t.X, at.m, span(0, 64), 0, c(), { taps = 1 }), f) end)
 windows("computed", function(t, at, f) return dot(cast(im2col(t.X, span(at.m, 64), 0, 0, c(), { taps = 1 }) * 2, "bf16"), f) end)
 windows("alone", function(t, at, f) return im2col(t.X, span(at.m, 64), 0, 0, c(), { taps = 1 }) end)
+windows("begins_within", function(t, at, f)
+  return dot(im2col(t.X, span(at.m, 64), 0, 0, span(4, 64), { taps = 1 }), f)
+end, { arch = { sm_80 = {} } })
 windows("two_shapes", function(t, at, f)
   return dot(im2col(t.X, span(at.m, 64), 0, 0, c(), { taps = 1 }), f,
     dot(im2col(t.X, span(at.m, 64), 0, 0, c(), { taps = 3, padding = 1 }), f))

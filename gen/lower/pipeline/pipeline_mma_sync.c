@@ -425,6 +425,22 @@ static bool is_multiple(const struct pipeline *x, int node, int unit)
     }
 }
 
+/* Windows come 16 bytes at a time. 0, or 1 where constants say that they cannot, as is told. */
+static int check_windows(const struct pipeline *x, const struct program_op *o)
+{
+    const struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    const int elements = 16 / (int)tw_dtype_bytes(t->dtype);
+    int64_t stride;
+    bool whole = is_multiple(x, o->at[t->rank - 1].start, elements);
+    for (int d = 0; d + 1 < t->rank; d++)
+        whole = whole && (!expr_is_int(&x->plan->graph, t->stride[d], &stride) || stride % elements == 0);
+    return whole ? 0
+                 : program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                                  "rows of %s, and channels that im2col takes of them, begin at multiples of 16 bytes "
+                                  "on %s, %d %s; pad them to such a number",
+                                  t->name, x->l->arch->name, elements, tw_dtype_name(t->dtype));
+}
+
 static int operand(struct pipeline *x, int op, int which)
 {
     const struct derive_dot *k = &x->d.dot[op];
@@ -440,10 +456,6 @@ static int operand(struct pipeline *x, int op, int which)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
                               "rows by number are no operands of dots on %s; write arch = { sm_90a = {} }",
                               x->l->arch->name);
-    if (o->window.dims)
-        return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
-                              "im2col comes by tensor maps, which %s lacks; write arch = { sm_90a = {} }",
-                              x->l->arch->name);
     int spans = 0; /* of rows: where there is one, a limit is a number of them */
     for (int d = 0; d < t->rank; d++)
         spans += o->at[d].length > 1 && !o->at[d].column;
@@ -453,12 +465,15 @@ static int operand(struct pipeline *x, int op, int which)
     if (status)
         return status;
     /* Of a tile that begins within 16 bytes, or may, elements are read one by one. */
-    bool aligned = x->l->variant == 0 && is_multiple(x, o->at[t->rank - 1].start, 16 / size) &&
+    bool aligned = (x->l->variant == 0 || o->window.dims) && is_multiple(x, o->at[t->rank - 1].start, 16 / size) &&
                    (!before.tile_bytes || before.access == PLAN_ACCESS_CP_ASYNC);
+    if (o->window.dims && check_windows(x, o))
+        return 1;
     t->access = aligned ? PLAN_ACCESS_CP_ASYNC : PLAN_ACCESS_GLOBAL;
     t->align = aligned ? 16 : size;
     t->multicast = 1;
-    if (before.tile_bytes && memcmp(before.tile, t->tile, sizeof before.tile) != 0)
+    if (before.tile_bytes && (memcmp(before.tile, t->tile, sizeof before.tile) != 0 ||
+                              memcmp(&before.window, &t->window, sizeof before.window) != 0))
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     if (which == 0 && k->converted)
         return pipeline_check_converted(x, op);
