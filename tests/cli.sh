@@ -200,6 +200,17 @@ ok $? "an architecture that nobody knows: status 2 and a suggestion"
 tilewright check "$work/good.lua" --arch sm_90a,turing
 is 2 && silent out && says "no architecture 'turing'; known are sm_80, "
 ok $? "an architecture that is like none: status 2 and those there are"
+for wanted in sm_100a:10.0 sm_120a:12.0 sm_103:10.3; do
+    tilewright check "$work/good.lua" --arch "${wanted%:*}"
+    is 2 && silent out && says "no architecture '${wanted%:*}'; known are sm_80, .*; a device of compute capability ${wanted#*:} takes"
+    ok $? "an architecture that others have, ${wanted%:*}: those there are, and what runs on it"
+done
+tilewright check "$work/good.lua" --arch sm_90
+is 2 && says "no architecture 'sm_90'; did you mean 'sm_90a'?"
+ok $? "the same devices by another letter"
+tilewright check "$work/good.lua" --arch sm_75
+is 2 && says "no architecture 'sm_75'; known are sm_80, [^;]*\$"
+ok $? "an architecture too old"
 for list in "" sm_90a, ,sm_90a sm_80,,sm_90a; do
     tilewright check "$work/good.lua" --arch "$list"
     is 2 && silent out && says "^tilewright check: --arch '$list' has an empty entry"

@@ -125,17 +125,39 @@ static int read_with(const char *text, bool with[COMPILE_WITH_COUNT])
     return 0;
 }
 
+/* Whether the unit's PTX serves devices that nothing else fits: it is of the kernel's newest architecture that others
+ * may follow, one without a suffix. */
+static bool serves_newer(const struct compile *c, const struct compile_unit *unit)
+{
+    struct tw_architecture_name own, other;
+    if (tw_architecture_parse(unit->arch->name, &own) || own.suffix)
+        return false;
+    for (int i = 0; i < c->unit_count; i++)
+        if (c->unit[i].kernel == unit->kernel && !tw_architecture_parse(c->unit[i].arch->name, &other) &&
+            !other.suffix && other.number > own.number)
+            return false;
+    return true;
+}
+
+/* How it is built. */
+struct build_how {
+    bool with[COMPILE_WITH_COUNT];
+    bool keep, no_ptx;
+};
+
 /* Everything between the spec and the files. */
-static int build(struct compile *c, const struct compile_choice *choice, const bool with[COMPILE_WITH_COUNT], bool keep,
+static int build(struct compile *c, const struct compile_choice *choice, const struct build_how *how,
                  const char *folder, struct file_set *files)
 {
+    const bool *with = how->with, keep = how->keep;
     struct tw_error error;
     int status = compile_units(c, choice);
     if (status)
         return status;
     for (int i = 0; i < c->unit_count; i++) {
         c->unit[i].wanted = true;
-        c->unit[i].outputs = keep ? TW_OUTPUT_CUBIN | TW_OUTPUT_PTX : TW_OUTPUT_CUBIN;
+        c->unit[i].newer = !how->no_ptx && serves_newer(c, &c->unit[i]);
+        c->unit[i].outputs = keep || c->unit[i].newer ? TW_OUTPUT_CUBIN | TW_OUTPUT_PTX : TW_OUTPUT_CUBIN;
     }
     for (int w = 0; w < COMPILE_WITH_COUNT; w++) {
         int result = with[w] ? compile_cubins(c, (enum compile_with)w) : 0;
@@ -157,8 +179,8 @@ int cmd_build(int argc, char **argv)
 {
     struct compile_choice choice = {.kernel = NULL};
     const char *path, *folder = NULL, *compilers = "nvrtc";
-    bool keep = false, json = false, with[COMPILE_WITH_COUNT] = {false};
-    bool debug = false, python = false, torch = false;
+    struct build_how how = {.keep = false};
+    bool json = false, debug = false, python = false, torch = false;
     uint64_t debug_timeout = DEBUG_NOT_GIVEN;
     int operands, debug_ms;
     const struct option_row rows[] = {
@@ -166,7 +188,9 @@ int cmd_build(int argc, char **argv)
         {"--arch", OPTION_TEXT, &choice.arch, "A,B", "these architectures alone"},
         {"--kernel", OPTION_TEXT, &choice.kernel, "K", "this kernel alone"},
         {"--with", OPTION_TEXT, &compilers, "nvrtc,nvcc", "which compilers; of both, nvrtc's cubins are kept"},
-        {"--keep", OPTION_FLAG, &keep, NULL, "leave PTX, cubin and (where a disassembler is found) SASS too"},
+        {"--no-ptx", OPTION_FLAG, &how.no_ptx, NULL,
+         "no PTX of the newest architecture without a suffix, which runs where no cubin does"},
+        {"--keep", OPTION_FLAG, &how.keep, NULL, "leave PTX, cubin and (where a disassembler is found) SASS too"},
         {"--python", OPTION_FLAG, &python, NULL, PYTHON_DOC},
         {"--torch", OPTION_FLAG, &torch, NULL, TORCH_DOC},
         {"--json", OPTION_FLAG, &json, NULL, "the report as JSON"},
@@ -184,7 +208,7 @@ int cmd_build(int argc, char **argv)
     status = debug_options("build", debug, debug_timeout, &debug_ms);
     if (status >= 0)
         return status;
-    status = read_with(compilers, with);
+    status = read_with(compilers, how.with);
     if (status)
         return status;
 
@@ -195,7 +219,7 @@ int cmd_build(int argc, char **argv)
     c.python = compile_python(python, torch);
     struct file_set files = {.rt = &c.rt};
     if (status == 0)
-        status = build(&c, &choice, with, keep, folder, &files);
+        status = build(&c, &choice, &how, folder, &files);
     compile_report(&c);
     if (status == 0) {
         int result = files_commit(&files, &error);
@@ -203,11 +227,11 @@ int cmd_build(int argc, char **argv)
             status = compile_fail(&c, result, &error);
     }
     if (!json && c.unit_count && status != 2)
-        print_table(&c, with);
-    if (status == 0 && with[COMPILE_NVRTC] && with[COMPILE_NVCC])
+        print_table(&c, how.with);
+    if (status == 0 && how.with[COMPILE_NVRTC] && how.with[COMPILE_NVCC])
         compare(&c);
     if (json)
-        status = print_json(&c, with, status);
+        status = print_json(&c, how.with, status);
     files_free(&files);
     compile_close(&c);
     return status;

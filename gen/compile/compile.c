@@ -123,6 +123,16 @@ static bool kernel_chosen(const struct compile_choice *choice, const struct spec
     return !choice->kernel || strcmp(choice->kernel, kernel->name) == 0;
 }
 
+/* The architecture for the same devices, by another letter; NULL: there is none. */
+static const char *same_device(const struct compile *c, const struct tw_architecture_name *name)
+{
+    struct tw_architecture_name known;
+    for (int a = 0; c->tables.arch[a]; a++)
+        if (tw_architecture_parse(c->tables.arch[a], &known) == 0 && known.number == name->number)
+            return c->tables.arch[a];
+    return NULL;
+}
+
 /* Words of --arch that are no architecture. 0 or 2, told on stderr. */
 static int check_architecture_names(const struct compile *c, const char *list)
 {
@@ -134,12 +144,17 @@ static int check_architecture_names(const struct compile *c, const char *list)
         }
         if (arch_find(wanted))
             continue;
-        const char *near = diag_suggest(wanted, c->tables.arch);
-        char known[256] = "";
+        struct tw_architecture_name name;
+        const bool is_name = tw_architecture_parse(wanted, &name) == 0;
+        const char *near = is_name ? same_device(c, &name) : diag_suggest(wanted, c->tables.arch);
+        char known[256] = "", takes[160] = "";
         for (int a = 0; c->tables.arch[a]; a++)
             snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", a ? ", " : "", c->tables.arch[a]);
-        compile_say(c, DIAG_ERROR, "there is no architecture '%s'; %s%s%s", wanted,
-                    near ? "did you mean '" : "known are ", near ? near : known, near ? "'?" : "");
+        if (is_name && !near && name.major >= 8)
+            snprintf(takes, sizeof takes, "; a device of compute capability %d.%d takes what is made for the newest of "
+                     "them without a letter, as PTX", name.major, name.minor);
+        compile_say(c, DIAG_ERROR, "there is no architecture '%s'; %s%s%s%s", wanted,
+                    near ? "did you mean '" : "known are ", near ? near : known, near ? "'?" : "", takes);
         return 2;
     }
     return 0;

@@ -58,6 +58,7 @@ struct compile_unit {
     size_t source_bytes;
     bool wanted;                   /* compile_cubins compiles it */
     unsigned outputs;              /* tw_output bits */
+    bool newer;                    /* NAME.c gets its PTX too, for devices newer than the architecture */
     bool line_info;                /* the PTX says which source lines its instructions come from */
     struct tw_compiled compiled[COMPILE_WITH_COUNT];
     int status[COMPILE_WITH_COUNT];

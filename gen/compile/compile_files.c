@@ -92,6 +92,10 @@ static int emit_pair(struct compile *c, struct host_pair *pair, enum compile_wit
         image[i].cubin = unit->compiled[with].cubin;
         image[i].cubin_bytes = unit->compiled[with].cubin_bytes;
         image[i].registers = (int)unit->compiled[with].info.registers;
+        if (unit->newer) {
+            image[i].ptx = unit->compiled[with].ptx;
+            image[i].ptx_bytes = unit->compiled[with].ptx_bytes;
+        }
     }
     bool *added = c->python ? tw_alloc_zeroed(&c->rt, (size_t)image[0].plan->tensor_count + 1) : NULL;
     const struct program *program = c->unit[pair->first].as->program;
@@ -101,7 +105,7 @@ static int emit_pair(struct compile *c, struct host_pair *pair, enum compile_wit
                                      .image = image,
                                      .added = added,
                                      .image_count = pair->count,
-                                     .newer = with == COMPILE_WITH_COUNT,
+                                     .newer = true,
                                      .option = options,
                                      .option_count = 1,
                                      .tuned = tuned,

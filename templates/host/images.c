@@ -67,17 +67,18 @@ struct target {
     int exact;        /* runs on that compute capability alone */
     int newer;        /* its PTX may run on later ones */
     int first, count; /* of variants */
-//@ if host.has_text then
+    int shared_bytes; /* of a block, that its variants want; a set-up that wants more is not loaded */
+//@ if host.has_source then
     const char *binary, *text; /* NVRTC's options for a cubin and for PTX */
 //@ end
 };
 
 static const struct target targets[] = {
 //@ for _, t in ipairs(host.target) do
-//@     if host.has_text then
-    {"${t.arch}", ${t.major}, ${t.minor}, ${t.exact}, ${t.newer}, ${t.first}, ${t.count}, "--gpu-architecture=${t.arch}", "--gpu-architecture=${t.virtual}"},
+//@     if host.has_source then
+    {"${t.arch}", ${t.major}, ${t.minor}, ${t.exact}, ${t.newer}, ${t.first}, ${t.count}, ${t.shared_bytes}, "--gpu-architecture=${t.arch}", "--gpu-architecture=${t.virtual}"},
 //@     else
-    {"${t.arch}", ${t.major}, ${t.minor}, ${t.exact}, ${t.newer}, ${t.first}, ${t.count}},
+    {"${t.arch}", ${t.major}, ${t.minor}, ${t.exact}, ${t.newer}, ${t.first}, ${t.count}, ${t.shared_bytes}},
 //@     end
 //@ end
 };

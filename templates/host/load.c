@@ -36,6 +36,7 @@ enum {
     sm_count_attribute = 16,
     major_attribute = 75,
     minor_attribute = 76,
+    shared_attribute = 97, /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
     function_shared_bytes = 8,
     function_any_cluster = 14,
     cluster_attribute = 4,
@@ -89,19 +90,28 @@ static inline void configure(struct launch_config *config, int variant, const ui
     config->stream = stream;
 }
 
-/* The target for a compute capability: its own, else the nearest of the same major version, else the newest whose PTX
- * may run on later devices. -1: none. */
-static int choose_target(int major, int minor)
+/* The current device, as the driver has it. */
+struct device {
+    int major, minor;
+    int shared_bytes; /* most that a block can opt in to */
+    int sm_count;
+};
+
+/* The target for a device whose blocks have the shared memory for it: that of its compute capability, else the nearest
+ * of the same major version, else the newest whose PTX may run on later devices. -1: none. */
+static int choose_target(const struct device *d)
 {
     int i, best = -1, best_score = 0;
     for (i = 0; i < target_count; i++) {
         const struct target *t = &targets[i];
         int own = 10 * t->major + t->minor, score = 0;
-        if (t->major == major && t->minor == minor)
+        if (t->shared_bytes > d->shared_bytes)
+            continue;
+        if (t->major == d->major && t->minor == d->minor)
             score = 3000 + t->exact;
-        else if (t->major == major && t->minor < minor && !t->exact)
+        else if (t->major == d->major && t->minor < d->minor && !t->exact)
             score = 2000 + own;
-        else if (t->newer && own < 10 * major + minor)
+        else if (t->newer && own < 10 * d->major + d->minor)
             score = 1000 + own;
         if (score > best_score) {
             best_score = score;
@@ -109,6 +119,24 @@ static int choose_target(int major, int minor)
         }
     }
     return best;
+}
+
+/* Why there is none: what the device is, and what each target wants. */
+static int refuse_device(const struct device *d, struct ${NAME}_error *error)
+{
+    char wanted[700];
+    size_t at = 0;
+    int i;
+    for (i = 0; i < target_count && at < sizeof wanted; i++) {
+        const struct target *t = &targets[i];
+        const char *before = i ? ", " : "";
+        const char *later = t->exact ? "" : t->newer ? " or newer" : " or newer of that major version";
+        int length = snprintf(wanted + at, sizeof wanted - at, "%s%s (%d.%d%s, %d bytes)", before, t->arch, t->major,
+                              t->minor, later, t->shared_bytes);
+        at += length > 0 ? (size_t)length : 0;
+    }
+    return fail(error, ${NAME}_UNSUPPORTED, 0, "the current device has compute capability %d.%d and %d bytes of shared "
+                "memory for a block; the kernel was made for %s", d->major, d->minor, d->shared_bytes, wanted);
 }
 
 /* Persistent grids take one block for each multiprocessor that can hold one: where clusters do not fill every GPC, that
@@ -263,22 +291,23 @@ struct wanted {
     int count;
 };
 
-static int is_wanted(const struct ${NAME} *k, int v, const struct wanted *wanted)
+/* One that asks for more shared memory than the device has is left out, as one for other sizes is. */
+static int is_wanted(const struct ${NAME} *k, int v, const struct device *device, const struct wanted *wanted)
 {
-    const int setup = setups[targets[k->target - 1].first + v];
+    const int variant = targets[k->target - 1].first + v, setup = setups[variant];
     int i, found = wanted->all || setup == 0;
     for (i = 0; i < wanted->count && !found; i++)
         found = setup_for(k, &wanted->args[i]) == setup;
-    return found;
+    return found && variants[variant].shared_bytes <= (uint32_t)device->shared_bytes;
 }
 
 //@ end
-/* as_ptx: the device is newer than the target. One that takes no binaries at all, an emulated one, gets PTX too. */
+/* PTX for a device that is newer than the target, and for one that takes no binaries at all, an emulated one. */
 //@ if host.tuned then
-static int load_variants(struct ${NAME} *k, int as_ptx, int sm_count, const struct wanted *wanted,
+static int load_variants(struct ${NAME} *k, const struct device *device, const struct wanted *wanted,
                          struct ${NAME}_error *error)
 //@ else
-static int load_variants(struct ${NAME} *k, int as_ptx, int sm_count, struct ${NAME}_error *error)
+static int load_variants(struct ${NAME} *k, const struct device *device, struct ${NAME}_error *error)
 //@ end
 {
 //@ if host.has_text then
@@ -286,6 +315,9 @@ static int load_variants(struct ${NAME} *k, int as_ptx, int sm_count, struct ${N
 //@ end
     const struct target *t = &targets[k->target - 1];
     int status = ${NAME}_OK, v = 0;
+//@ if host.has_text then
+    int as_ptx = t->major != device->major;
+//@ end
 //@ if host.has_source then
     struct compiler compiler;
     memset(&compiler, 0, sizeof compiler);
@@ -297,7 +329,7 @@ static int load_variants(struct ${NAME} *k, int as_ptx, int sm_count, struct ${N
         char *text = NULL;
 //@ end
 //@ if host.tuned then
-        if (!is_wanted(k, v, wanted)) {
+        if (!is_wanted(k, v, device, wanted)) {
             v++;
             continue;
         }
@@ -320,14 +352,11 @@ static int load_variants(struct ${NAME} *k, int as_ptx, int sm_count, struct ${N
         status = load_image(k, v, image->cubin, &result, error);
 //@ end
         if (!status)
-            count_resident(k, v, t->first + v, sm_count);
+            count_resident(k, v, t->first + v, device->sm_count);
         v++;
     }
 //@ if host.has_source then
     close_compiler(&compiler);
-//@ end
-//@ if not host.has_text then
-    (void)as_ptx;
 //@ end
     return status;
 }
@@ -347,7 +376,8 @@ int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, st
 {
     struct ${NAME} *k = kernel;
     struct ${NAME}_driver table; /* the caller's may lie in *kernel */
-    int status, result, device = 0, major = 0, minor = 0, sm_count = 0;
+    struct device device = {0, 0, 0, 0};
+    int status, result, ordinal = 0;
     if (driver)
         table = *driver;
     memset(k, 0, sizeof *k);
@@ -360,27 +390,28 @@ int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, st
         status = driver_fault(error, result, "cuDriverGetVersion", "the driver");
         goto fail;
     }
-    result = k->driver.context_device(&device);
+    result = k->driver.context_device(&ordinal);
     if (result) {
         status = driver_fault(error, result, "cuCtxGetDevice", "the current context");
         goto fail;
     }
-    status = attribute(k, &major, major_attribute, device, error);
+    status = attribute(k, &device.major, major_attribute, ordinal, error);
     if (!status)
-        status = attribute(k, &minor, minor_attribute, device, error);
+        status = attribute(k, &device.minor, minor_attribute, ordinal, error);
     if (!status)
-        status = attribute(k, &sm_count, sm_count_attribute, device, error);
+        status = attribute(k, &device.shared_bytes, shared_attribute, ordinal, error);
+    if (!status)
+        status = attribute(k, &device.sm_count, sm_count_attribute, ordinal, error);
     if (status)
         goto fail;
-    k->capability = 10 * major + minor;
-    k->target = 1 + choose_target(major, minor);
+    k->capability = 10 * device.major + device.minor;
+    k->target = 1 + choose_target(&device);
     if (k->target == 0) {
-        status = fail(error, ${NAME}_UNSUPPORTED, 0, "the current device has compute capability %d.%d; the kernel was made "
-                      "for ${host.arch_list}", major, minor);
+        status = refuse_device(&device, error);
         goto fail;
     }
 //@ if host.tuned then
-    choose_table(k, device);
+    choose_table(k, ordinal);
 //@ end
 //@ if host.debug then
     status = debug_memory(k, error);
@@ -388,9 +419,9 @@ int ${NAME}_load(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, st
         goto fail;
 //@ end
 //@ if host.tuned then
-    status = load_variants(k, targets[k->target - 1].major != major, sm_count, wanted, error);
+    status = load_variants(k, &device, wanted, error);
 //@ else
-    status = load_variants(k, targets[k->target - 1].major != major, sm_count, error);
+    status = load_variants(k, &device, error);
 //@ end
     if (status)
         goto fail;

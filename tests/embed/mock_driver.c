@@ -10,7 +10,7 @@ struct mock mock;
 
 /* Numbers and structs of cuda.h. */
 enum { OUT_OF_MEMORY = 2, NO_BINARY_FOR_GPU = 209 };
-enum { SM_COUNT = 16, MAJOR = 75, MINOR = 76, DYNAMIC_SHARED = 8, CLUSTER = 4 };
+enum { SM_COUNT = 16, MAJOR = 75, MINOR = 76, SHARED = 97, DYNAMIC_SHARED = 8, CLUSTER = 4 };
 
 struct attribute {
     int id, pad;
@@ -38,6 +38,7 @@ void mock_reset(void)
     memset(&mock, 0, sizeof mock);
     mock.major = 9;
     mock.sm_count = 132;
+    mock.shared_bytes = 232448;
     mock.clusters = MOCK_CLUSTERS_DEFAULT;
     mock.driver_version = 13000;
     mock.wrong_bit = mock.swapped_bit = -1;
@@ -91,8 +92,11 @@ int mock_device_attribute(int *value, int attribute, int device)
 {
     if (mock_call() || device != 0)
         return MOCK_FAILURE;
-    *value = attribute == MAJOR ? mock.major : attribute == MINOR ? mock.minor : mock.sm_count;
-    return attribute == MAJOR || attribute == MINOR || attribute == SM_COUNT ? 0 : 1;
+    *value = attribute == MAJOR    ? mock.major
+             : attribute == MINOR  ? mock.minor
+             : attribute == SHARED ? mock.shared_bytes
+                                   : mock.sm_count;
+    return attribute == MAJOR || attribute == MINOR || attribute == SHARED || attribute == SM_COUNT ? 0 : 1;
 }
 
 int mock_module_load(void **module, const void *image)

@@ -24,6 +24,7 @@ struct mock_launch {
 struct mock {
     /* what the test sets */
     int major, minor, sm_count, clusters, driver_version;
+    int shared_bytes; /* most of a block */
     int fail_at; /* driver, NVRTC and memory calls are counted together, from 1; 0: none fails */
     int encoder_fails;
     int wrong_bit;   /* the encoder writes this bit of the map as 0; -1: none */

@@ -136,6 +136,18 @@ static const char *by_gpu(void)
     return tuned_test_unload(&k, NULL) ? "unload" : NULL;
 }
 
+/* A set-up that asks for more shared memory than the device has is not loaded, and its sizes take the spec's own. */
+static const char *small_device(void)
+{
+    struct tuned_test k;
+    mock_reset();
+    mock.gpu = "Mock One";
+    mock.shared_bytes = 199000;
+    EXPECT(tuned_test_load(&k, &table, NULL) == 0 && mock.modules == 3);
+    EXPECT(variant(&k, 16, 4096, 4096) == SETUP_1 && variant(&k, 1024, 1024, 1024) == OWN);
+    return tuned_test_unload(&k, NULL) ? "unload" : NULL;
+}
+
 /* What load_for leaves out is not compiled and not loaded; launches that would take it take the spec's own. */
 static const char *some(void)
 {
@@ -166,5 +178,6 @@ static const char *some(void)
 
 const struct use_case use_cases[] = {
     {"measured", measured}, {"total", total}, {"falls back", falls_back},
-    {"by GPU", by_gpu},     {"some", some},   {NULL, NULL},
+    {"by GPU", by_gpu},     {"some", some},   {"small device", small_device},
+    {NULL, NULL},
 };

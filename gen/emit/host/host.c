@@ -522,8 +522,12 @@ static void targets(const struct host_facts *f, const struct sink *s)
     sink_array(s, "target");
     for (int i = 0; i < f->target_count; i++) {
         const struct host_target *t = &f->target[i];
-        int last = t->first + t->own - 1;
+        int last = t->first + t->own - 1, shared = 0;
         char name[512];
+        for (int n = t->first; n <= last; n++) {
+            const struct plan *p = f->model->image[n].plan;
+            shared = p->launch.shared_bytes > shared ? p->launch.shared_bytes : shared;
+        }
         sink_object(s, NULL);
         sink_text(s, "id", t->id);
         sink_text(s, "arch", t->id);
@@ -536,6 +540,7 @@ static void targets(const struct host_facts *f, const struct sink *s)
         sink_integer(s, "newer", t->newer);
         sink_integer(s, "first", t->first);
         sink_integer(s, "count", t->count);
+        sink_integer(s, "shared_bytes", shared);
         sink_array(s, "image");
         for (int n = t->first; n <= last; n++)
             sink_text(s, NULL, f->id[n]);
@@ -557,8 +562,6 @@ static void walk(const void *model, const struct sink *s)
     const struct host_model *m = f->model;
     int64_t workspace = 0, words_of_params = 1, variants = 1;
     bool source = false, any_text = false, by_grid = false, lists = false;
-    char archs[1024] = "";
-    size_t at = 0;
     for (int i = 0; i < m->image_count; i++) {
         const struct plan *p = m->image[i].plan;
         workspace = p->workspace_bytes > workspace ? p->workspace_bytes : workspace;
@@ -568,14 +571,11 @@ static void walk(const void *model, const struct sink *s)
         source = source || m->image[i].source;
         any_text = any_text || m->image[i].source || m->image[i].ptx;
     }
-    for (int i = 0; i < f->target_count && at < sizeof archs; i++) {
+    for (int i = 0; i < f->target_count; i++)
         variants = f->target[i].count > variants ? f->target[i].count : variants;
-        at += (size_t)snprintf(archs + at, sizeof archs - at, "%s%s", i ? ", " : "", f->target[i].id);
-    }
     sink_object(s, NULL);
     sink_text(s, "name", m->name);
     sink_integer(s, "generator", f->generator);
-    sink_text(s, "arch_list", archs);
     sink_text(s, "needs", source ? ", with NVRTC of CUDA 12.8 or newer to compile the kernel at load" : "");
     sink_integer(s, "variants", variants);
     sink_integer(s, "param_words", words_of_params);

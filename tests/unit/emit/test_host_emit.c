@@ -199,6 +199,7 @@ static void test_tuned(void **state)
             plan[i].entry = i == OWN ? "tuned_test__tile_m64" : "tuned_test__cluster_m1";
             plan[i].launch.block = 128 * (i - OWN + 1);
             plan[i].launch.cluster[0] = i == OWN ? 2 : 1;
+            plan[i].launch.shared_bytes += i == OWN ? 0 : 4096;
         }
         image[i] = source_image(&plan[i], "//\n");
         image[i].setup = setup ? i - OWN + 1 : 0;
@@ -211,6 +212,39 @@ static void test_tuned(void **state)
                               .tuned = tuned,
                               .tuned_count = sizeof tuned / sizeof *tuned});
     run_cases("tuned_test", "use_tuned");
+    for (int i = 0; i < IMAGES; i++)
+        plan_free(&plan[i]);
+}
+
+/* Four architectures, of which each has its own shared memory: the choice among devices that are simulated. */
+static void test_architectures(void **state)
+{
+    enum { IMAGES = 4 };
+    static const struct {
+        const char *arch, *cubin, *ptx;
+        int shared_bytes;
+    } made[IMAGES] = {
+        {"sm_80", "CUBIN of sm_80", NULL, 163840},
+        {"sm_86", "CUBIN of sm_86", NULL, 98304},
+        {"sm_89", "CUBIN of sm_89", "PTX of sm_89", 98304},
+        {"sm_90a", "CUBIN of sm_90a", NULL, 197632},
+    };
+    static struct plan plan[IMAGES];
+    struct host_image image[IMAGES];
+    (void)state;
+    for (int i = 0; i < IMAGES; i++) {
+        host_plan_copy(&plan[i]);
+        plan[i].arch = made[i].arch;
+        plan[i].launch.shared_bytes = made[i].shared_bytes;
+        image[i] = (struct host_image){.plan = &plan[i],
+                                       .cubin = (const unsigned char *)made[i].cubin,
+                                       .cubin_bytes = strlen(made[i].cubin) + 1,
+                                       .ptx = made[i].ptx,
+                                       .ptx_bytes = made[i].ptx ? strlen(made[i].ptx) : 0,
+                                       .registers = 16};
+    }
+    emit(&(struct host_model){"arch_test", image, IMAGES, true, NULL, 0, NULL, 0});
+    run_cases("arch_test", "use_arch");
     for (int i = 0; i < IMAGES; i++)
         plan_free(&plan[i]);
 }
@@ -535,6 +569,7 @@ int main(void)
         cmocka_unit_test(test_texts_come_back),
         cmocka_unit_test(test_places),
         cmocka_unit_test(test_tuned),
+        cmocka_unit_test(test_architectures),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }
