@@ -20,7 +20,7 @@
 /* Larger files are no entries. */
 #define MAX_ENTRY_BYTES ((size_t)1 << 30)
 
-static const char magic[8] = {'T', 'W', 'C', 'A', 'C', 'H', 'E', '1'};
+static const char entry_magic[8] = {'T', 'W', 'C', 'A', 'C', 'H', 'E', '1'};
 
 static int no_memory(struct tw_error *error)
 {
@@ -102,7 +102,7 @@ int tw_cache_key(struct tw_runtime *rt, const struct tw_compile_request *request
     if (!sorted)
         return no_memory(error);
     XXH3_128bits_reset(&state);
-    hash_bytes(&state, magic, sizeof magic);
+    hash_bytes(&state, entry_magic, sizeof entry_magic);
     hash_bytes(&state, request->source, request->source_bytes);
     hash_text(&state, request->name);
     hash_text(&state, request->entry);
@@ -123,7 +123,7 @@ int tw_cache_key(struct tw_runtime *rt, const struct tw_compile_request *request
     return TW_OK;
 }
 
-char *cache_path(struct tw_runtime *rt, const char *folder, const struct tw_cache_key *key, const char *suffix)
+char *tw_cache_path(struct tw_runtime *rt, const char *folder, const struct tw_cache_key *key, const char *suffix)
 {
     return tw_format(rt, "%s/%s%s", folder, key->hex, suffix);
 }
@@ -135,7 +135,7 @@ static int damaged(struct tw_error *error, const char *why)
     return tw_fail(error, TW_ERROR_DAMAGED, "%s", why);
 }
 
-int cache_parse(const unsigned char *bytes, size_t count, const struct tw_cache_key *key, struct cache_span *fields,
+int tw_cache_parse(const unsigned char *bytes, size_t count, const struct tw_cache_key *key, struct cache_span *fields,
                 struct tw_error *error)
 {
     XXH128_canonical_t hash;
@@ -144,7 +144,7 @@ int cache_parse(const unsigned char *bytes, size_t count, const struct tw_cache_
 
     if (count < CACHE_HEADER)
         return damaged(error, "shorter than a header");
-    if (memcmp(bytes, magic, sizeof magic))
+    if (memcmp(bytes, entry_magic, sizeof entry_magic))
         return damaged(error, "no cache entry of this version");
     if (get_number(bytes + 8, 8) != count)
         return damaged(error, "not as long as its header says");
@@ -167,7 +167,7 @@ int cache_parse(const unsigned char *bytes, size_t count, const struct tw_cache_
     return at == count ? TW_OK : damaged(error, "bytes behind the last field");
 }
 
-void cache_parse_info(struct cache_span span, struct tw_cubin_info *info)
+void tw_cache_parse_info(struct cache_span span, struct tw_cubin_info *info)
 {
     uint32_t *values[] = {
         &info->registers,       &info->static_shared,   &info->frame,    &info->stack,
@@ -216,13 +216,13 @@ int tw_cache_load(struct tw_runtime *rt, const char *folder, const struct tw_cac
     size_t count;
     int status;
 
-    path = cache_path(rt, folder, key, CACHE_SUFFIX);
+    path = tw_cache_path(rt, folder, key, CACHE_SUFFIX);
     if (!path)
         return no_memory(error);
     status = tw_read_regular_file(rt, path, MAX_ENTRY_BYTES, &bytes, &count, error);
     if (status != TW_OK)
         goto done;
-    status = cache_parse(bytes, count, key, fields, error);
+    status = tw_cache_parse(bytes, count, key, fields, error);
     if (status != TW_OK)
         goto done;
     out->log = copy_span(rt, fields[CACHE_LOG]);
@@ -241,7 +241,7 @@ int tw_cache_load(struct tw_runtime *rt, const char *folder, const struct tw_cac
     }
     out->cubin_bytes = fields[CACHE_CUBIN].bytes;
     out->ptx_bytes = fields[CACHE_PTX].bytes;
-    cache_parse_info(fields[CACHE_INFO], &out->info);
+    tw_cache_parse_info(fields[CACHE_INFO], &out->info);
 
 done:
     tw_free(rt, bytes);
@@ -296,7 +296,7 @@ static unsigned char *print_entry(struct tw_runtime *rt, const struct tw_cache_k
     bytes = tw_alloc(rt, *count);
     if (!bytes)
         return NULL;
-    memcpy(bytes, magic, sizeof magic);
+    memcpy(bytes, entry_magic, sizeof entry_magic);
     put_number(bytes + 8, *count, 8);
     memcpy(bytes + 32, key->hex, 32);
     for (f = 0; f < CACHE_FIELDS; f++) {
@@ -341,7 +341,7 @@ int tw_cache_store(struct tw_runtime *rt, const char *folder, const struct tw_ca
     fields[CACHE_PTX].at = (const unsigned char *)compiled->ptx;
     fields[CACHE_PTX].bytes = compiled->ptx_bytes;
     fields[CACHE_LOG] = text_span(compiled->log);
-    path = cache_path(rt, folder, key, CACHE_SUFFIX);
+    path = tw_cache_path(rt, folder, key, CACHE_SUFFIX);
     bytes = print_entry(rt, key, fields, &count);
     if (!path || !bytes) {
         status = no_memory(error);
@@ -463,7 +463,7 @@ int tw_compile_cached(struct tw_runtime *rt, const struct tw_compile_request *re
     if (status != TW_ERROR_NOT_FOUND)
         goto done;
 
-    lock_path = cache_path(rt, folder, &key, ".lock");
+    lock_path = tw_cache_path(rt, folder, &key, ".lock");
     if (!lock_path) {
         status = no_memory(error);
         goto done;

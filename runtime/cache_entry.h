@@ -33,13 +33,13 @@ struct cache_span {
 };
 
 /* The file of an entry: a new string that the caller frees, NULL without memory. */
-char *cache_path(struct tw_runtime *rt, const char *folder, const struct tw_cache_key *key, const char *suffix);
+char *tw_cache_path(struct tw_runtime *rt, const char *folder, const struct tw_cache_key *key, const char *suffix);
 
 /* Check a file's bytes and find its fields, which point into them. key NULL: any. TW_ERROR_DAMAGED says why. */
-int cache_parse(const unsigned char *bytes, size_t count, const struct tw_cache_key *key, struct cache_span *fields,
+int tw_cache_parse(const unsigned char *bytes, size_t count, const struct tw_cache_key *key, struct cache_span *fields,
                 struct tw_error *error);
 
 /* CACHE_INFO back into a struct; whatever a shorter list lacks is 0. */
-void cache_parse_info(struct cache_span span, struct tw_cubin_info *info);
+void tw_cache_parse_info(struct cache_span span, struct tw_cubin_info *info);
 
 #endif

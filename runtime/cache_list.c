@@ -9,7 +9,7 @@
 /* Temporary and lock files of this age belong to no running process. */
 #define LEFTOVER_SECONDS 3600.0
 
-static int no_memory(struct tw_error *error)
+static int no_list_memory(struct tw_error *error)
 {
     return tw_fail(error, TW_ERROR_MEMORY, "no memory to list the cache");
 }
@@ -50,16 +50,16 @@ static int read_item(struct tw_runtime *rt, struct tw_cache_item *item, struct t
     item->modified = file.modified;
     item->status = tw_read_regular_file(rt, item->path, 0, &bytes, &count, &why);
     if (item->status == TW_ERROR_MEMORY)
-        return no_memory(error);
+        return no_list_memory(error);
     if (item->status == TW_ERROR_NOT_FOUND)
         return TW_ERROR_NOT_FOUND;
     if (item->status == TW_OK)
-        item->status = cache_parse(bytes, count, &item->key, fields, &why);
+        item->status = tw_cache_parse(bytes, count, &item->key, fields, &why);
     if (item->status == TW_OK) {
         copy_text(fields[CACHE_ENTRY], item->entry, sizeof item->entry);
         copy_text(fields[CACHE_ARCH], item->arch, sizeof item->arch);
         copy_text(fields[CACHE_BUILD_ID], item->build_id, sizeof item->build_id);
-        cache_parse_info(fields[CACHE_INFO], &info);
+        tw_cache_parse_info(fields[CACHE_INFO], &info);
         item->registers = info.registers;
         item->cubin_bytes = fields[CACHE_CUBIN].bytes;
         item->ptx_bytes = fields[CACHE_PTX].bytes;
@@ -99,7 +99,7 @@ int tw_cache_list(struct tw_runtime *rt, const char *folder, struct tw_cache_ite
             capacity = capacity ? 2 * capacity : 16;
             bigger = tw_realloc(rt, *items, capacity * sizeof **items);
             if (!bigger) {
-                status = no_memory(error);
+                status = no_list_memory(error);
                 goto fail;
             }
             *items = bigger;

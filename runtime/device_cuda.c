@@ -116,7 +116,7 @@ static int cuda_fill(struct tw_device *device, uint64_t to, uint32_t pattern, si
 
 /* Kernels. */
 
-static int read_attributes(struct cuda_kernel *kernel, struct tw_error *error)
+static int read_function_attributes(struct cuda_kernel *kernel, struct tw_error *error)
 {
     const struct {
         uint32_t *out;
@@ -208,7 +208,7 @@ static int cuda_load(struct tw_device *device, const struct tw_load *load, struc
                              "looking up '%s' in the module of kernel %s", load->entry, name);
     if (status != TW_OK)
         goto fail;
-    status = read_attributes(kernel, error);
+    status = read_function_attributes(kernel, error);
     if (status != TW_OK)
         goto fail;
     tw_free(device->rt, bytes);

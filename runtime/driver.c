@@ -8,7 +8,7 @@ _Static_assert(sizeof(struct tw_launch_attribute) == 72, "CUlaunchAttribute has 
 _Static_assert(sizeof(struct tw_launch_config) == 56, "CUlaunchConfig has 56 bytes");
 
 /* Beside the loader's own search: containers, NixOS and WSL keep the driver where no cache lists it. */
-static const char *const names[] = {
+static const char *const driver_names[] = {
     "libcuda.so.1",
     "/usr/local/nvidia/lib64/libcuda.so.1",
     "/run/opengl-driver/lib/libcuda.so.1",
@@ -48,10 +48,10 @@ static int open_locked(struct tw_runtime *rt, struct tw_error *error)
     driver = tw_alloc_zeroed(rt, sizeof *driver);
     if (!driver)
         return tw_fail(error, TW_ERROR_MEMORY, "no memory for the driver's table");
-    for (i = 0; i < sizeof names / sizeof *names && !library; i++) {
-        library = rt->loader.open(rt->loader.self, names[i], 0, &why);
+    for (i = 0; i < sizeof driver_names / sizeof *driver_names && !library; i++) {
+        library = rt->loader.open(rt->loader.self, driver_names[i], 0, &why);
         if (!library && !first) {
-            first = names[i];
+            first = driver_names[i];
             snprintf(first_why, sizeof first_why, "%s", why ? why : "not found");
         }
     }

@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-static const struct tw_dtype_info table[TW_DTYPE_COUNT] = {
+static const struct tw_dtype_info dtype_table[TW_DTYPE_COUNT] = {
 #define X(ID, name, bits, kind, cuda_type, c_type, tensormap, dlpack_code)                                             \
     {name, bits, TW_KIND_##kind, cuda_type, c_type, tensormap, dlpack_code},
 #include "dtypes.def"
@@ -14,13 +14,13 @@ static const struct tw_dtype_info table[TW_DTYPE_COUNT] = {
 
 const struct tw_dtype_info *tw_dtype_info(enum tw_dtype dtype)
 {
-    return &table[dtype];
+    return &dtype_table[dtype];
 }
 
 enum tw_dtype tw_dtype_from_name(const char *name)
 {
     for (int i = 0; name && i < TW_DTYPE_COUNT; i++)
-        if (strcmp(table[i].name, name) == 0)
+        if (strcmp(dtype_table[i].name, name) == 0)
             return (enum tw_dtype)i;
     return TW_DTYPE_COUNT;
 }
@@ -28,19 +28,19 @@ enum tw_dtype tw_dtype_from_name(const char *name)
 enum tw_dtype tw_dtype_from_dlpack(int code, int bits)
 {
     for (int i = 0; i < TW_DTYPE_COUNT; i++)
-        if (table[i].dlpack_code == code && (int)table[i].bits == bits)
+        if (dtype_table[i].dlpack_code == code && (int)dtype_table[i].bits == bits)
             return (enum tw_dtype)i;
     return TW_DTYPE_COUNT;
 }
 
 const char *tw_dtype_name(enum tw_dtype dtype)
 {
-    return (unsigned)dtype < TW_DTYPE_COUNT ? table[dtype].name : "?";
+    return (unsigned)dtype < TW_DTYPE_COUNT ? dtype_table[dtype].name : "?";
 }
 
 size_t tw_dtype_bytes(enum tw_dtype dtype)
 {
-    return table[dtype].bits / 8;
+    return dtype_table[dtype].bits / 8;
 }
 
 // A binary floating-point format of at most 16 bits. Codes of magnitudes grow with the value:
@@ -187,7 +187,7 @@ double tw_dtype_load(enum tw_dtype dtype, const void *element)
     case TW_FP64:
         LOAD(double);
     default:
-        return dtype < TW_DTYPE_COUNT ? load_integer(&table[dtype], element) : (double)NAN;
+        return dtype < TW_DTYPE_COUNT ? load_integer(&dtype_table[dtype], element) : (double)NAN;
     }
 }
 
@@ -252,7 +252,7 @@ void tw_dtype_store(enum tw_dtype dtype, void *element, double value)
         break;
     default:
         if (dtype < TW_DTYPE_COUNT)
-            store_integer(&table[dtype], element, value);
+            store_integer(&dtype_table[dtype], element, value);
         break;
     }
 }

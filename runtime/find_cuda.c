@@ -19,7 +19,7 @@ struct search {
     struct tw_places *places;
 };
 
-static int no_memory(struct tw_error *error)
+static int no_find_memory(struct tw_error *error)
 {
     return tw_fail(error, TW_ERROR_MEMORY, "no memory to look for the CUDA toolkit");
 }
@@ -81,7 +81,7 @@ static int list_folder(struct search *s, const char *folder, const char *prefix,
 fail:
     files->folder_close(files->self, handle);
     free_names(s->rt, names);
-    return no_memory(s->error);
+    return no_find_memory(s->error);
 }
 
 /* Add a folder if it exists and is not yet in the list. */
@@ -100,14 +100,14 @@ static int add_folder(struct search *s, const char *folder, const char *where)
             return TW_OK;
     bigger = tw_realloc(s->rt, s->places->items, (s->places->count + 1) * sizeof *bigger);
     if (!bigger)
-        return no_memory(s->error);
+        return no_find_memory(s->error);
     s->places->items = bigger;
     bigger[i].folder = tw_strdup(s->rt, real);
     bigger[i].where = tw_strdup(s->rt, where);
     if (!bigger[i].folder || !bigger[i].where) {
         tw_free(s->rt, bigger[i].folder);
         tw_free(s->rt, bigger[i].where);
-        return no_memory(s->error);
+        return no_find_memory(s->error);
     }
     s->places->count++;
     return TW_OK;
@@ -277,7 +277,7 @@ static int add_loader_cache(struct search *s)
 
     status = tw_read_regular_file(s->rt, "/etc/ld.so.cache", (size_t)64 << 20, &bytes, &count, &ignored);
     if (status != TW_OK)
-        return status == TW_ERROR_MEMORY ? no_memory(s->error) : TW_OK;
+        return status == TW_ERROR_MEMORY ? no_find_memory(s->error) : TW_OK;
     base = memmem(bytes, count, magic, MAGIC);
     size = base ? count - (size_t)(base - bytes) : 0;
     n = size >= HEADER ? u32_at(base + MAGIC) : 0;
@@ -413,13 +413,13 @@ int tw_find_program(struct tw_runtime *rt, const char *name, char **path, char *
         for (; done < places.count; done++) {
             *path = tw_format(rt, "%s/%s", places.items[done].folder, name);
             if (!*path) {
-                status = no_memory(error);
+                status = no_find_memory(error);
                 goto fail;
             }
             if (!rt->files.stat(rt->files.self, *path, &info) && info.is_regular) {
                 *where = tw_strdup(rt, places.items[done].where);
                 if (!*where) {
-                    status = no_memory(error);
+                    status = no_find_memory(error);
                     goto fail;
                 }
                 tw_places_free(rt, &places);
@@ -599,7 +599,7 @@ int tw_build_id(struct tw_runtime *rt, const char *path, char *out, struct tw_er
         return tw_fail(error, TW_ERROR_FILE, "%s: %s", path, strerror(-file));
     bytes = tw_alloc(rt, PART);
     if (!bytes) {
-        status = no_memory(error);
+        status = no_find_memory(error);
         goto done;
     }
     XXH3_128bits_reset(&state);

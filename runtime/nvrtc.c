@@ -16,7 +16,7 @@ enum {
     NVRTC_BUILTIN_FAILURE = 7,
 };
 
-static int no_memory(struct tw_error *error)
+static int no_compile_memory(struct tw_error *error)
 {
     return tw_fail(error, TW_ERROR_MEMORY, "no memory to compile");
 }
@@ -62,7 +62,7 @@ static int find_locked(struct tw_runtime *rt, struct tw_error *error)
         return TW_OK;
     nvrtc = tw_alloc_zeroed(rt, sizeof *nvrtc);
     if (!nvrtc)
-        return no_memory(error);
+        return no_compile_memory(error);
     for (step = 0;; step++) {
         status = tw_find_places(rt, TW_PLACE_LIBRARIES, step, &places, error);
         if (status != TW_OK)
@@ -113,7 +113,7 @@ static void close_libraries(struct tw_runtime *rt, struct tw_nvrtc *nvrtc)
     memset(&nvrtc->api, 0, sizeof nvrtc->api);
 }
 
-static int open_locked(struct tw_runtime *rt, struct tw_error *error)
+static int open_library_locked(struct tw_runtime *rt, struct tw_error *error)
 {
     struct tw_nvrtc *nvrtc = rt->nvrtc;
     const char *why = NULL, *missing = NULL;
@@ -178,7 +178,7 @@ int tw_nvrtc_open(struct tw_runtime *rt, struct tw_error *error)
     pthread_mutex_lock(&rt->mutex);
     status = find_locked(rt, error);
     if (status == TW_OK)
-        status = open_locked(rt, error);
+        status = open_library_locked(rt, error);
     pthread_mutex_unlock(&rt->mutex);
     return status;
 }
@@ -364,7 +364,7 @@ static int run_compiler(struct tw_runtime *rt, const struct tw_compile_request *
     out->seconds += rt->process.now(rt->process.self) - begin;
     status = fetch(rt, api->log_size, api->log, program, &out->log, &bytes, &result);
     if (status == TW_ERROR_MEMORY)
-        return no_memory(error);
+        return no_compile_memory(error);
     if (status != TW_OK)
         return nvrtc_failed(rt, result, request->name, "the compiler's messages cannot be read", error);
     if (compiled == NVRTC_COMPILATION)
@@ -380,14 +380,14 @@ static int run_compiler(struct tw_runtime *rt, const struct tw_compile_request *
         status = fetch(rt, api->cubin_size, api->cubin, program, &cubin, &out->cubin_bytes, &result);
         out->cubin = (unsigned char *)cubin;
         if (status == TW_ERROR_MEMORY)
-            return no_memory(error);
+            return no_compile_memory(error);
         if (status != TW_OK)
             return nvrtc_failed(rt, result, request->name, "the cubin cannot be read", error);
     }
     if (outputs & TW_OUTPUT_PTX) {
         status = fetch(rt, api->ptx_size, api->ptx, program, &out->ptx, &bytes, &result);
         if (status == TW_ERROR_MEMORY)
-            return no_memory(error);
+            return no_compile_memory(error);
         if (status != TW_OK)
             return nvrtc_failed(rt, result, request->name, "the PTX cannot be read", error);
         out->ptx_bytes = strlen(out->ptx);
@@ -421,7 +421,7 @@ int tw_compile(struct tw_runtime *rt, const struct tw_compile_request *request, 
     sorted = tw_sorted_options(rt, request);
     options = tw_alloc(rt, (request->option_count + 2) * sizeof *options);
     if (!source || !arch_option || !sorted || !options) {
-        status = no_memory(error);
+        status = no_compile_memory(error);
         goto done;
     }
     memcpy(source, request->source, request->source_bytes);

@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 
 #include "cmd/cmd.h"
+#include "cmd/depends.h"
 #include "common/json.h"
 #include "common/options.h"
 #include "compile/compile.h"
@@ -143,16 +144,18 @@ static bool serves_newer(const struct compile *c, const struct compile_unit *uni
 struct build_how {
     bool with[COMPILE_WITH_COUNT];
     bool keep, no_ptx;
+    const char *folder, *depfile;
+    const char *rules; /* for ninja, which are all that is written then */
 };
 
 /* Everything between the spec and the files. */
 static int build(struct compile *c, const struct compile_choice *choice, const struct build_how *how,
-                 const char *folder, struct file_set *files)
+                 struct file_set *files)
 {
     const bool *with = how->with, keep = how->keep;
     struct tw_error error;
     int status = compile_units(c, choice);
-    if (status)
+    if (status || how->rules)
         return status;
     for (int i = 0; i < c->unit_count; i++) {
         c->unit[i].wanted = true;
@@ -166,9 +169,9 @@ static int build(struct compile *c, const struct compile_choice *choice, const s
     if (status)
         return status;
     enum compile_with best = with[COMPILE_NVRTC] ? COMPILE_NVRTC : COMPILE_NVCC;
-    status = compile_outputs(c, best, folder, files);
+    status = compile_outputs(c, best, how->folder, files);
     for (int i = 0; status == 0 && keep && i < c->unit_count; i++) {
-        int result = compile_keep(c, &c->unit[i], best, folder, files, &error);
+        int result = compile_keep(c, &c->unit[i], best, how->folder, files, &error);
         if (result != TW_OK)
             status = compile_fail(c, result, &error);
     }
@@ -178,19 +181,21 @@ static int build(struct compile *c, const struct compile_choice *choice, const s
 int cmd_build(int argc, char **argv)
 {
     struct compile_choice choice = {.kernel = NULL};
-    const char *path, *folder = NULL, *compilers = "nvrtc";
+    const char *path, *compilers = "nvrtc";
     struct build_how how = {.keep = false};
     bool json = false, debug = false, python = false, torch = false;
     uint64_t debug_timeout = DEBUG_NOT_GIVEN;
     int operands, debug_ms;
     const struct option_row rows[] = {
-        {"-o", OPTION_TEXT, &folder, "DIR", "where to write; made where it is missing"},
+        {"-o", OPTION_TEXT, &how.folder, "DIR", "where to write; made where it is missing"},
         {"--arch", OPTION_TEXT, &choice.arch, "A,B", "these architectures alone"},
         {"--kernel", OPTION_TEXT, &choice.kernel, "K", "this kernel alone"},
         {"--with", OPTION_TEXT, &compilers, "nvrtc,nvcc", "which compilers; of both, nvrtc's cubins are kept"},
         {"--no-ptx", OPTION_FLAG, &how.no_ptx, NULL,
          "no PTX of the newest architecture without a suffix, which runs where no cubin does"},
         {"--keep", OPTION_FLAG, &how.keep, NULL, "leave PTX, cubin and (where a disassembler is found) SASS too"},
+        {"--depfile", OPTION_TEXT, &how.depfile, "FILE", "a rule of what the outputs depend on, for ninja and make"},
+        {"--ninja", OPTION_TEXT, &how.rules, "FILE", "write ninja's rules alone: an edge a kernel, with its depfile"},
         {"--python", OPTION_FLAG, &python, NULL, PYTHON_DOC},
         {"--torch", OPTION_FLAG, &torch, NULL, TORCH_DOC},
         {"--json", OPTION_FLAG, &json, NULL, "the report as JSON"},
@@ -203,8 +208,10 @@ int cmd_build(int argc, char **argv)
         return status;
     if (!operands)
         return options_fault("build", "which spec?");
-    if (!folder || !*folder)
+    if (!how.folder || !*how.folder)
         return options_fault("build", "write into which folder? -o DIR");
+    if (how.rules && how.keep)
+        return options_fault("build", "--keep leaves files that --ninja does not know of; write one of them");
     status = debug_options("build", debug, debug_timeout, &debug_ms);
     if (status >= 0)
         return status;
@@ -219,10 +226,14 @@ int cmd_build(int argc, char **argv)
     c.python = compile_python(python, torch);
     struct file_set files = {.rt = &c.rt};
     if (status == 0)
-        status = build(&c, &choice, &how, folder, &files);
+        status = build(&c, &choice, &how, &files);
     compile_report(&c);
     if (status == 0) {
-        int result = files_commit(&files, &error);
+        int result = how.rules     ? depends_ninja(&c, how.rules, how.folder, argc, argv, &files, &error)
+                     : how.depfile ? depends_file(&c, how.depfile, &files, &error)
+                                   : TW_OK;
+        if (result == TW_OK)
+            result = files_commit(&files, &error);
         if (result != TW_OK)
             status = compile_fail(&c, result, &error);
     }

@@ -70,13 +70,9 @@ int tw_tensor_call(const struct tw_tensor *tensor, const struct tw_tensor_box *b
 
 // A map that knows where it may be used.
 struct tw_tensor_map {
-#ifdef __cplusplus
-    alignas(64) uint64_t word[16];
-#else
-    _Alignas(64) uint64_t word[16]; // the driver's 128 opaque bytes
-#endif
-    struct tw_tensormap_call call;  // that made it
-    enum tw_dtype dtype;            // of the tensor
+    uint64_t word[16] __attribute__((aligned(64))); // the driver's 128 opaque bytes
+    struct tw_tensormap_call call;                  // that made it
+    enum tw_dtype dtype;                            // of the tensor
     int device_type, device;
     void *context;
     int read_only;

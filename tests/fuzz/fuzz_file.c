@@ -155,7 +155,7 @@ static void file_cache_bytes(const uint8_t *data, size_t size)
     struct cache_span fields[CACHE_FIELDS];
     memcpy(key.hex, file_key, sizeof key.hex);
     file_begin(&rt, data, size, NULL);
-    int parsed = cache_parse(data, size, &key, fields, &error),
+    int parsed = tw_cache_parse(data, size, &key, fields, &error),
         loaded = tw_cache_load(&rt, "cache", &key, &out, &error);
     if ((parsed == TW_OK) != (loaded == TW_OK) || (loaded != TW_OK && !error.text[0]))
         abort();
@@ -188,8 +188,8 @@ static void file_cache_fields(const uint8_t *data, size_t size)
     struct tw_cache_item *items = NULL;
     struct cache_span fields[CACHE_FIELDS];
     struct tw_cubin_info info;
-    if (cache_parse(bytes, count, NULL, fields, &error) == TW_OK)
-        cache_parse_info(fields[CACHE_INFO], &info);
+    if (tw_cache_parse(bytes, count, NULL, fields, &error) == TW_OK)
+        tw_cache_parse_info(fields[CACHE_INFO], &info);
     /* Its own name is not in it: the list has no entry of another one. */
     file_begin(&rt, bytes, count, NULL);
     size_t listed = 0;
