@@ -151,8 +151,7 @@ static int check_architecture_names(const struct compile *c, const char *list)
         for (int a = 0; c->tables.arch[a]; a++)
             snprintf(known + strlen(known), sizeof known - strlen(known), "%s%s", a ? ", " : "", c->tables.arch[a]);
         if (is_name && !near && name.major >= 8)
-            snprintf(takes, sizeof takes, "; a device of compute capability %d.%d takes what is made for the newest of "
-                     "them without a letter, as PTX", name.major, name.minor);
+            snprintf(takes, sizeof takes, "; a %d.%d takes PTX of those without a letter", name.major, name.minor);
         compile_say(c, DIAG_ERROR, "there is no architecture '%s'; %s%s%s%s", wanted,
                     near ? "did you mean '" : "known are ", near ? near : known, near ? "'?" : "", takes);
         return 2;

@@ -1,7 +1,7 @@
 #!/bin/sh
 # single.sh CC FOLDER SOURCE...: the runtime as FOLDER/tilewright.c and .h (single.awk), and FOLDER/single.S, an
-# assembler file that holds both for `tilewright runtime` (gen/cmd/runtime.c). FOLDER/single.d says, in make's words, what
-# single.S was made from. CC knows where xxhash.h is.
+# assembler file that holds both for `tilewright runtime` (gen/cmd/runtime.c). FOLDER/single.d says, in make's words,
+# what single.S was made from. CC knows where xxhash.h is.
 set -eu
 cc=$1 out=$2
 shift 2
