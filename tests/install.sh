@@ -121,6 +121,19 @@ else
     [ ! -s "$log" ] && nm -g --defined-only scale.o | grep -q ' T scale_launch$'
     ok $? "C: a kernel's names begin with its own" "$log"
 
+    # A device newer than what the kernel was built for, the emulated H100 or a GPU of it: PTX, or why not.
+    built() { # OPTION...: main around the kernel as `build` has it for sm_80
+        cp "$top/tests/embed/c/scale.lua" . &&
+            logged tilewright build scale.lua -o built --arch sm_80 "$@" &&
+            logged sh -c 'cc -std=c99 -Ibuilt $(pkg-config --cflags tilewright-emu) -o ahead main.c built/scale.c \
+                $(pkg-config --libs tilewright-emu)'
+    }
+    built && logged ./ahead && grep -q '^right on ' "$log"
+    ok $? "C: built ahead of time for an older device, its PTX runs" "$log"
+    built --no-ptx && ! ./ahead >"$log" 2>&1 && grep -q \
+        'compute capability 9.0 and [0-9]* bytes of shared .*made for sm_80 (8.0 or newer of that major' "$log"
+    ok $? "C: and without PTX it says what would do" "$log"
+
     cp -r "$top/tests/embed/cpp" "$work/cpp"
     cd "$work" || exit 3
     logged cmake -G Ninja -S cpp -B made -Dtilewright_DIR="$work/usr/lib/cmake/tilewright" && logged cmake --build made &&

@@ -98,12 +98,13 @@ struct target {
     int exact;        /* runs on that compute capability alone */
     int newer;        /* its PTX may run on later ones */
     int first, count; /* of variants */
+    int shared_bytes; /* of a block, that its variants want; a set-up that wants more is not loaded */
     const char *binary, *text; /* NVRTC's options for a cubin and for PTX */
 };
 
 static const struct target targets[] = {
-    {"sm_80", 8, 0, 0, 1, 0, 2, "--gpu-architecture=sm_80", "--gpu-architecture=compute_80"},
-    {"sm_90a", 9, 0, 1, 0, 2, 2, "--gpu-architecture=sm_90a", "--gpu-architecture=compute_90a"},
+    {"sm_80", 8, 0, 0, 1, 0, 2, 98304, "--gpu-architecture=sm_80", "--gpu-architecture=compute_80"},
+    {"sm_90a", 9, 0, 1, 0, 2, 2, 229440, "--gpu-architecture=sm_90a", "--gpu-architecture=compute_90a"},
 };
 enum { target_count = sizeof targets / sizeof *targets };
 
@@ -437,6 +438,7 @@ enum {
     sm_count_attribute = 16,
     major_attribute = 75,
     minor_attribute = 76,
+    shared_attribute = 97, /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
     function_shared_bytes = 8,
     function_any_cluster = 14,
     cluster_attribute = 4,
@@ -473,19 +475,28 @@ static inline void configure(struct launch_config *config, int variant, const ui
     config->stream = stream;
 }
 
-/* The target for a compute capability: its own, else the nearest of the same major version, else the newest whose PTX
- * may run on later devices. -1: none. */
-static int choose_target(int major, int minor)
+/* The current device, as the driver has it. */
+struct device {
+    int major, minor;
+    int shared_bytes; /* most that a block can opt in to */
+    int sm_count;
+};
+
+/* The target for a device whose blocks have the shared memory for it: that of its compute capability, else the nearest
+ * of the same major version, else the newest whose PTX may run on later devices. -1: none. */
+static int choose_target(const struct device *d)
 {
     int i, best = -1, best_score = 0;
     for (i = 0; i < target_count; i++) {
         const struct target *t = &targets[i];
         int own = 10 * t->major + t->minor, score = 0;
-        if (t->major == major && t->minor == minor)
+        if (t->shared_bytes > d->shared_bytes)
+            continue;
+        if (t->major == d->major && t->minor == d->minor)
             score = 3000 + t->exact;
-        else if (t->major == major && t->minor < minor && !t->exact)
+        else if (t->major == d->major && t->minor < d->minor && !t->exact)
             score = 2000 + own;
-        else if (t->newer && own < 10 * major + minor)
+        else if (t->newer && own < 10 * d->major + d->minor)
             score = 1000 + own;
         if (score > best_score) {
             best_score = score;
@@ -493,6 +504,25 @@ static int choose_target(int major, int minor)
         }
     }
     return best;
+}
+
+/* Why there is none: what the device is, and what each target wants. */
+static int refuse_device(const struct device *d, struct gemm_bf16_error *error)
+{
+    char wanted[700];
+    size_t at = 0;
+    int i;
+    for (i = 0; i < target_count && at < sizeof wanted; i++) {
+        const struct target *t = &targets[i];
+        const char *before = i ? ", " : "";
+        const char *later = t->exact ? "" : t->newer ? " or newer" : " or newer of that major version";
+        int length = snprintf(wanted + at, sizeof wanted - at, "%s%s (%d.%d%s, %d bytes)", before, t->arch, t->major,
+                              t->minor, later, t->shared_bytes);
+        at += length > 0 ? (size_t)length : 0;
+    }
+    return fail(error, gemm_bf16_UNSUPPORTED, 0,
+                "the current device has compute capability %d.%d and %d bytes of shared "
+                "memory for a block; the kernel was made for %s", d->major, d->minor, d->shared_bytes, wanted);
 }
 
 /* Persistent grids take one block for each multiprocessor that can hold one: where clusters do not fill every GPC, that
@@ -560,12 +590,13 @@ static int make_text(struct compiler *compiler, const struct target *t, const st
     return status ? status : compile(compiler, image, as_ptx ? t->text : t->binary, as_ptx, text, error);
 }
 
-/* as_ptx: the device is newer than the target. One that takes no binaries at all, an emulated one, gets PTX too. */
-static int load_variants(struct gemm_bf16 *k, int as_ptx, int sm_count, struct gemm_bf16_error *error)
+/* PTX for a device that is newer than the target, and for one that takes no binaries at all, an emulated one. */
+static int load_variants(struct gemm_bf16 *k, const struct device *device, struct gemm_bf16_error *error)
 {
     enum { no_binary_for_gpu = 209 };
     const struct target *t = &targets[k->target - 1];
     int status = gemm_bf16_OK, v = 0;
+    int as_ptx = t->major != device->major;
     struct compiler compiler;
     memset(&compiler, 0, sizeof compiler);
     while (v < t->count && !status) {
@@ -582,7 +613,7 @@ static int load_variants(struct gemm_bf16 *k, int as_ptx, int sm_count, struct g
             continue;
         }
         if (!status)
-            count_resident(k, v, t->first + v, sm_count);
+            count_resident(k, v, t->first + v, device->sm_count);
         v++;
     }
     close_compiler(&compiler);
@@ -599,7 +630,8 @@ int gemm_bf16_load(struct gemm_bf16 *kernel, const struct gemm_bf16_driver *driv
 {
     struct gemm_bf16 *k = kernel;
     struct gemm_bf16_driver table; /* the caller's may lie in *kernel */
-    int status, result, device = 0, major = 0, minor = 0, sm_count = 0;
+    struct device device = {0, 0, 0, 0};
+    int status, result, ordinal = 0;
     if (driver)
         table = *driver;
     memset(k, 0, sizeof *k);
@@ -612,27 +644,27 @@ int gemm_bf16_load(struct gemm_bf16 *kernel, const struct gemm_bf16_driver *driv
         status = driver_fault(error, result, "cuDriverGetVersion", "the driver");
         goto fail;
     }
-    result = k->driver.context_device(&device);
+    result = k->driver.context_device(&ordinal);
     if (result) {
         status = driver_fault(error, result, "cuCtxGetDevice", "the current context");
         goto fail;
     }
-    status = attribute(k, &major, major_attribute, device, error);
+    status = attribute(k, &device.major, major_attribute, ordinal, error);
     if (!status)
-        status = attribute(k, &minor, minor_attribute, device, error);
+        status = attribute(k, &device.minor, minor_attribute, ordinal, error);
     if (!status)
-        status = attribute(k, &sm_count, sm_count_attribute, device, error);
+        status = attribute(k, &device.shared_bytes, shared_attribute, ordinal, error);
+    if (!status)
+        status = attribute(k, &device.sm_count, sm_count_attribute, ordinal, error);
     if (status)
         goto fail;
-    k->capability = 10 * major + minor;
-    k->target = 1 + choose_target(major, minor);
+    k->capability = 10 * device.major + device.minor;
+    k->target = 1 + choose_target(&device);
     if (k->target == 0) {
-        status = fail(error, gemm_bf16_UNSUPPORTED, 0,
-                      "the current device has compute capability %d.%d; the kernel was made "
-                      "for sm_80, sm_90a", major, minor);
+        status = refuse_device(&device, error);
         goto fail;
     }
-    status = load_variants(k, targets[k->target - 1].major != major, sm_count, error);
+    status = load_variants(k, &device, error);
     if (status)
         goto fail;
     if (uses_maps(k->target) && !k->driver.encode_tiled) {
