@@ -93,6 +93,12 @@ touch "$program"
 edges "$rules" >/dev/null && [ -z "$(edges "$rules")" ] && [ ! 'out $2/first.c' -nt before.c ]
 ok $? "another program makes them again" "$log"
 
+# What other options write is known to the rules.
+"$program" gen other.lua -o python --arch sm_80 --torch --ninja python.ninja >"$log" 2>&1
+[ "$(edges python.ninja)" = 'fourth third ' ] && [ -s python/third_torch.py ] && rm python/third_python.c &&
+    [ "$(edges python.ninja)" = 'third ' ] && [ -s python/third_python.c ] && [ -z "$(edges python.ninja)" ]
+ok $? "--torch with --ninja" "$log"
+
 # What is refused.
 "$program" $command "it is \$1.lua" -o plain --arch sm_1 --ninja no.ninja >"$log" 2>&1
 [ $? -eq 2 ] && [ ! -e no.ninja ]

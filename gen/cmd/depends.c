@@ -169,6 +169,12 @@ static int put_edge(struct words *w, const struct compile *c, int first, const c
     }
     put_output(w, folder, kernel->name, ".h");
     put_output(w, folder, kernel->name, ".c");
+    if (c->python)
+        put_output(w, folder, kernel->name, "_python.c");
+    if (c->python)
+        put_output(w, folder, kernel->name, ".pyi");
+    if (c->python & COMPILE_TORCH)
+        put_output(w, folder, kernel->name, "_torch.py");
     put(w, ": tilewright ");
     put_ninja(w, c->path, true);
     put(w, " | ");
