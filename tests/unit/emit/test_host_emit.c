@@ -169,7 +169,12 @@ static void test_gemm(void **state)
         host_plan_gemm(&plan[i], (enum host_plan)i);
         image[i] = source_image(&plan[i], text[i]);
     }
-    emit(&(struct host_model){"gemm_test", image, HOST_PLAN_COUNT, true, options, 1, NULL, 0});
+    emit(&(struct host_model){.name = "gemm_test",
+                              .image = image,
+                              .image_count = HOST_PLAN_COUNT,
+                              .newer = true,
+                              .option = options,
+                              .option_count = 1});
     run_cases("gemm_test", "use_gemm");
     for (int i = 0; i < HOST_PLAN_COUNT; i++)
         plan_free(&plan[i]);
@@ -243,7 +248,7 @@ static void test_architectures(void **state)
                                        .ptx_bytes = made[i].ptx ? strlen(made[i].ptx) : 0,
                                        .registers = 16};
     }
-    emit(&(struct host_model){"arch_test", image, IMAGES, true, NULL, 0, NULL, 0});
+    emit(&(struct host_model){.name = "arch_test", .image = image, .image_count = IMAGES, .newer = true});
     run_cases("arch_test", "use_arch");
     for (int i = 0; i < IMAGES; i++)
         plan_free(&plan[i]);
@@ -256,7 +261,7 @@ static void test_batch(void **state)
     (void)state;
     host_plan_batch(&plan);
     struct host_image image = {.plan = &plan, .cubin = cubin, .cubin_bytes = sizeof cubin, .registers = 168};
-    emit(&(struct host_model){"batch_test", &image, 1, true, NULL, 0, NULL, 0});
+    emit(&(struct host_model){.name = "batch_test", .image = &image, .image_count = 1, .newer = true});
     run_cases("batch_test", "use_batch");
     plan_free(&plan);
 }
@@ -267,7 +272,12 @@ static void test_windows(void **state)
     (void)state;
     host_plan_windows(&plan);
     struct host_image image = source_image(&plan, "//\n");
-    emit(&(struct host_model){"windows_test", &image, 1, true, options, 1, NULL, 0});
+    emit(&(struct host_model){.name = "windows_test",
+                              .image = &image,
+                              .image_count = 1,
+                              .newer = true,
+                              .option = options,
+                              .option_count = 1});
     run_cases("windows_test", "use_windows");
     plan_free(&plan);
 }
@@ -281,7 +291,8 @@ static void test_planted_bits(void **state)
     (void)state;
     host_plan_fixed(&plan);
     struct host_image image = source_image(&plan, "//\n");
-    emit(&(struct host_model){"fixed_test", &image, 1, true, options, 1, NULL, 0});
+    emit(&(struct host_model){
+        .name = "fixed_test", .image = &image, .image_count = 1, .newer = true, .option = options, .option_count = 1});
     run_cases("fixed_test", "use_fixed");
     shell("cd %s && mv fixed_test.c fixed_good.c", folder);
     shell("sh tests/kept.sh %s/planted.o gcc -std=c11 -w -fPIC -DPLANTED %s -I%s -Iruntime -Itests/embed "
@@ -322,7 +333,7 @@ static void test_small_models(void **state)
         struct host_image image = {.plan = &plan, .cubin = cubin, .cubin_bytes = sizeof cubin, .registers = 16};
         image.ptx = ptx ? ".version 8.0\n" : NULL;
         image.ptx_bytes = ptx ? strlen(image.ptx) : 0;
-        emit(&(struct host_model){"copy_test", &image, 1, true, NULL, 0, NULL, 0});
+        emit(&(struct host_model){.name = "copy_test", .image = &image, .image_count = 1, .newer = true});
         compile_alone("copy_test");
     }
     plan_free(&plan);
@@ -343,7 +354,8 @@ static void test_long_lines(void **state)
     text[LENGTH] = '\n';
     host_plan_copy(&plan);
     struct host_image image = source_image(&plan, text);
-    emit(&(struct host_model){"copy_test", &image, 1, false, options, 1, NULL, 0});
+    emit(&(struct host_model){
+        .name = "copy_test", .image = &image, .image_count = 1, .newer = false, .option = options, .option_count = 1});
     compile_alone("copy_test");
     snprintf(path, sizeof path, "%s/copy_test.c", folder);
     FILE *file = fopen(path, "r");
@@ -426,7 +438,12 @@ static void test_texts_come_back(void **state)
         }
         text[length - (size_t)(i % 2)] = 0; /* or without an end of the last line */
         struct host_image image = source_image(&plan, text);
-        emit(&(struct host_model){"copy_test", &image, 1, false, options, 1, NULL, 0});
+        emit(&(struct host_model){.name = "copy_test",
+                                  .image = &image,
+                                  .image_count = 1,
+                                  .newer = false,
+                                  .option = options,
+                                  .option_count = 1});
         read_source(found, sizeof found);
         assert_string_equal(found, text);
     }
@@ -437,7 +454,8 @@ static void expect_fault(struct plan *plan, const char *rule)
 {
     struct emit_options emit_options = {.generator_version = 1};
     struct host_image image = source_image(plan, "//\n");
-    struct host_model model = {plan->kernel, &image, 1, true, options, 1, NULL, 0};
+    struct host_model model = {
+        .name = plan->kernel, .image = &image, .image_count = 1, .newer = true, .option = options, .option_count = 1};
     struct diag_set diags = {0};
     char *header = NULL, *source = NULL;
     assert_int_equal(emit_host(&model, &emit_options, &header, &source, &diags), 1);
@@ -482,7 +500,8 @@ static void test_memory(void **state)
     (void)state;
     host_plan_gemm(&plan, HOST_PLAN_SM_90A);
     struct host_image image = source_image(&plan, "//\n");
-    struct host_model model = {"gemm_test", &image, 1, true, options, 1, NULL, 0};
+    struct host_model model = {
+        .name = "gemm_test", .image = &image, .image_count = 1, .newer = true, .option = options, .option_count = 1};
     for (long n = 1; status == 3; n += 1 + n / 6) {
         struct diag_set diags = {0};
         char *header, *source;
