@@ -1,13 +1,17 @@
 //@ -- A program whose threads hold tiles in registers: the Plan's one role, step by step.
 //@ param entry text
 //@ param launch.block int
-//@ local steps, moved, folds, adds = plan.role[1].step, {}, {}, false
+//@ local steps, moved, folds, adds, paired = plan.role[1].step, {}, {}, false, false
+//@ local function not_moved()
+//@     return { loads = false, once = false, stores = false, shifts = false, near = false }
+//@ end
 //@ for _, s in ipairs(steps) do
 //@     adds = adds or has(s, "adds")
 //@     if s.op == "global" and s.cols > 1 and not has(s, "adds") then
 //@         local name = plan.tensor[s.tensor].dtype
-//@         moved[name] = moved[name] or { loads = false, once = false, stores = false, shifts = false }
-//@         local use = has(s, "place") and (has(s, "once") and "once" or "loads") or "stores"
+//@         moved[name] = moved[name] or not_moved()
+//@         local near = has(plan.tensor[s.tensor], "fixed") and "near" or "loads"
+//@         local use = has(s, "place") and (has(s, "once") and "once" or near) or "stores"
 //@         moved[name][use] = true
 //@         moved[name].shifts = moved[name].shifts or has(s, "shift")
 //@     end
@@ -21,10 +25,11 @@
 //@ for _, p in ipairs(plan.place) do
 //@     dtypes[p.dtype] = true
 //@     if has(p, "packed") and p.packed then
-//@         moved[p.dtype] = moved[p.dtype] or { loads = false, once = false, stores = false, shifts = false }
+//@         moved[p.dtype] = moved[p.dtype] or not_moved()
 //@     end
 //@ end
 //@ for _, s in ipairs(steps) do
+//@     paired = paired or s.call == "pairs"
 //@     if s.call == "window" and has(s, "shift") then moved[plan.place[s.place].dtype].shifts = true end
 //@ end
 //@ local vector, reals = plan.layout[1].vector, { bf16 = true, fp16 = true, fp32 = true }
@@ -41,7 +46,11 @@ ${banner}
 
 //@ for name, uses in pairs(moved) do
 //@     include "blocks/vector.cuh" dtype = name, vector = vector, loads = uses.loads, once = uses.once,
-//@         stores = uses.stores, shifts = uses.shifts
+//@         stores = uses.stores, shifts = uses.shifts, near = uses.near
+
+//@ end
+//@ if paired then
+//@     include "blocks/pairs.cuh"
 
 //@ end
 //@ if adds then
@@ -64,19 +73,20 @@ ${banner}
 extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __grid_constant__ arguments args)
 {
 //@ for n, l in ipairs(plan.layout) do
-//@     local number, step, down = n - 1, l.across * l.vector, l.down
+//@     local number, step, down, alike = n - 1, l.across * l.vector, l.down, has(l, "alike") and l.alike or 1
+//@     local lanes = l.across * alike
 //@     local rows, vectors = l.rows // l.down, l.cols // step
 //@     local many = rows > 1 and rows .. " rows " .. l.apart .. " apart" or "one row"
 //@     local wide = vectors > 1 and vectors .. " vectors " .. step .. " columns apart" or "one vector"
     // Tiles of ${l.rows} x ${l.cols}: a thread has ${many}, of each ${wide}.
 //@     if l.down > 1 then
 //@         local each = l.apart ~= l.down and rows > 1 and " * " .. rows or ""
-    const int row${number} = threadIdx.x / ${l.across}${each};
+    const int row${number} = threadIdx.x / ${lanes}${each};
 //@     elseif l.rows > 1 then
     const int row${number} = 0;
 //@     end
-//@     local lane = l.down > 1 and "threadIdx.x % " .. l.across or "threadIdx.x"
-//@     local scale = l.vector > 1 and " * " .. l.vector or ""
+//@     local lane = alike > 1 and "0" or l.down > 1 and "threadIdx.x % " .. l.across or "threadIdx.x"
+//@     local scale = l.vector > 1 and alike == 1 and " * " .. l.vector or ""
 //@     if l.cols > 1 then
     const int column${number} = ${lane}${scale};
 //@     end
@@ -92,7 +102,8 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@     if p.kind ~= "shared" then
 //@         local l = plan.layout[p.layout + 1]
 //@         local rows, vectors = p.rows // l.down + p.more, p.cols // (l.across * l.vector)
-//@         local type = p.packed and p.dtype .. "_vector" or reals[p.dtype] and "float" or "i64"
+//@         local type = p.packed and p.dtype .. "_vector" or reals[p.dtype] and "float"
+//@             or has(p, "narrow") and "int" or "i64"
 //@         local size = (p.turns > 0 and "[" .. p.turns .. "]" or "") .. (rows > 1 and "[" .. rows .. "]" or "")
 //@         size = size .. (vectors > 1 and "[" .. vectors .. "]" or "")
 //@         size = size .. (not p.packed and p.cols > 1 and l.vector > 1 and "[" .. l.vector .. "]" or "")
@@ -150,6 +161,14 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@     elseif s.call == "window" then
     //@     include "blocks/tile_window.cuh" step = s, place = plan.place[s.place], first = plan.place[s.window],
 //@             second = plan.place[has(s, "window2") and s.window2 or s.window], layout = plan.layout[s.layout + 1]
+
+//@     elseif s.call == "pick" then
+    //@     include "blocks/tile_pick.cuh" step = s, place = plan.place[s.place], from = plan.place[s.window],
+//@             layout = plan.layout[plan.place[s.window].layout + 1]
+
+//@     elseif s.call == "pairs" then
+    //@     include "blocks/tile_pairs.cuh" step = s, text = place_pairs(n), place = plan.place[s.place],
+//@             layout = plan.layout[s.layout + 1]
 
 //@     elseif s.call == "lanes" then
     //@     include "blocks/tile_lanes.cuh" step = s, place = plan.place[s.place], layout = plan.layout[s.layout + 1]

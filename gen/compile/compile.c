@@ -46,7 +46,9 @@ void compile_tables_fill(struct compile_tables *tables)
     tables->options.library_family = tables->library;
     for (const struct emit_embedded *f = emit_embedded; f->name && modules < COMPILE_FAMILIES; f++) {
         size_t length = strlen(f->name);
-        if (strncmp(f->name, "lib/", 4) != 0 || length < 9 || strcmp(f->name + length - 4, ".lua") != 0)
+        static const char table[] = "\nreturn {"; /* a family; what else a module gives makes kernels */
+        if (strncmp(f->name, "lib/", 4) != 0 || length < 9 || strcmp(f->name + length - 4, ".lua") != 0 ||
+            !strstr(f->begin, table))
             continue;
         snprintf(tables->library_text[modules], sizeof tables->library_text[modules], "%.*s", (int)length - 8,
                  f->name + 4);

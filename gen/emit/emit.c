@@ -754,9 +754,10 @@ static int expand_plan(const char *template_name, const struct plan *plan, struc
                                      .derived = derived};
     void *context = (void *)(uintptr_t)plan;
     struct fragment_context fragments = {.plan = plan};
-    enum { OWN = 6 };
+    enum { OWN = 7 };
     struct emit_helper helper[EMIT_MAX_HELPERS] = {{"place_step", emit_place_step, context},
                                                    {"place_uniform", emit_place_uniform, context},
+                                                   {"place_pairs", emit_place_pairs, context},
                                                    {"fragment_step", emit_fragment_step, &fragments},
                                                    {"fragment_uniform", emit_fragment_uniform, &fragments},
                                                    {"fragment_foretold", emit_fragment_foretold, &fragments},

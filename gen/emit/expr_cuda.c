@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum rule { LEAF, ARITH, INTS, REALS, COMPARE, LOGIC, SELECT, CAST };
+enum rule { LEAF, ARITH, INTS, REALS, COMPARE, LOGIC, SELECT, CAST, WHOLES };
 
 static const struct operator
 {
@@ -84,6 +84,8 @@ static const char *operand(struct printer *p, const struct expr_node *n, int whi
     case REALS:
     case CAST:
         real = n->type == EXPR_REAL;
+        break;
+    case WHOLES: /* of a real: integers stay */
         break;
     case SELECT:
         real = n->type == EXPR_REAL && which > 0;

@@ -5,6 +5,7 @@
 #include <lua5.4/lauxlib.h>
 
 #include "emit/expr_cuda.h"
+#include "plan/reads.h"
 
 enum { LEVELS = 4, ROOTS = SPEC_MAX_RANK + 4 };
 
@@ -86,6 +87,13 @@ static struct range range_of(const struct step_text *s, const struct expr_node *
         return b.low > 0 ? (struct range){0, b.high - 1} : all;
     case EXPR_FLOORDIV:
         return a.low >= 0 && b.low > 0 ? (struct range){0, a.high} : all;
+    case EXPR_TILE:
+        return p->place[n->integer].narrow ? (struct range){INT32_MIN, INT32_MAX} : all;
+    case EXPR_WHOLE: {
+        int64_t low, high;
+        expr_range(&p->fused, (int)(n - p->fused.node), &low, &high);
+        return (struct range){(double)low, (double)high};
+    }
     case EXPR_SELECT: {
         struct range c = s->range[n->arg[2]];
         return (struct range){b.low < c.low ? b.low : c.low, b.high > c.high ? b.high : c.high};
@@ -294,19 +302,28 @@ static const struct plan *begin(lua_State *L, struct step_text *s)
 struct coordinate {
     int base; /* node; -1: nothing */
     bool row, column;
+    int64_t more; /* of a dim with a fixed stride: a number to add */
 };
 
-static struct coordinate take_apart(const struct expr_graph *g, int node)
+static struct coordinate take_apart(const struct expr_graph *g, int node, bool fixed)
 {
     const struct expr_node *n = &g->node[node];
+    int64_t more = 0, number;
     if (n->op == EXPR_ROW || n->op == EXPR_COLUMN)
-        return (struct coordinate){-1, n->op == EXPR_ROW, n->op == EXPR_COLUMN};
+        return (struct coordinate){-1, n->op == EXPR_ROW, n->op == EXPR_COLUMN, 0};
     for (int i = 0; n->op == EXPR_ADD && i < 2; i++) {
         enum expr_op op = g->node[n->arg[i]].op;
         if (op == EXPR_ROW || op == EXPR_COLUMN)
-            return (struct coordinate){n->arg[1 - i], op == EXPR_ROW, op == EXPR_COLUMN};
+            return (struct coordinate){n->arg[1 - i], op == EXPR_ROW, op == EXPR_COLUMN, 0};
     }
-    return (struct coordinate){node, false, false};
+    for (int i = 0; fixed && n->op == EXPR_ADD && n->type == EXPR_INT && i < 2; i++)
+        if (expr_is_int(g, n->arg[i], &number)) {
+            more += number;
+            node = n->arg[1 - i];
+            n = &g->node[node];
+            i = -1;
+        }
+    return (struct coordinate){node, false, false, more};
 }
 
 /* What is asked of a step: nodes, and the texts that they become. */
@@ -335,7 +352,7 @@ static bool ask(struct question *q)
     const struct plan_step *step = q->s->step;
     bool each = step->partial && step->op != PLAN_GLOBAL; /* asked of each element alone */
     for (int d = 0; d < q->rank; d++) {
-        q->at[d] = take_apart(&q->plan->fused, plan_number(step->at[d]));
+        q->at[d] = take_apart(&q->plan->fused, plan_number(step->at[d]), q->plan->tensor[step->tensor].fixed[d]);
         if (q->at[d].base >= 0)
             q->root[q->count++] = q->at[d].base;
     }
@@ -391,6 +408,7 @@ static void push_coordinates(lua_State *L, const struct question *q)
         lua_newtable(L);
         set_text(L, "base", has ? q->result[taken] : "0");
         set_integer(L, "base_level", has ? q->level[taken] : 0);
+        set_integer(L, "more", (int)at->more);
         set_bool(L, "row", at->row);
         set_bool(L, "column", at->column);
         q->s->row = q->s->row || at->row;
@@ -439,6 +457,108 @@ int emit_place_step(lua_State *L)
         set_text(L, "value", q.result[q.value]);
         set_integer(L, "value_level", q.level[q.value]);
     }
+    return 1;
+}
+
+/* ---- pairs of fp16 ----------------------------------------------------------------------------------------------- */
+
+enum { MOST_ROW_PAIRS = 256 };
+
+/* Statements over pairs: what they need of rows alone are the roots. */
+struct pairs {
+    const struct plan *p;
+    int layout;
+    bool *needed;                    /* by node */
+    int root[MOST_ROW_PAIRS], count; /* what pairs of rows are rounded from */
+    int of[MOST_ROW_PAIRS];          /* the nodes that those pairs are */
+};
+
+/* False: too many. */
+static bool find_pairs(struct pairs *q, int root)
+{
+    q->needed[root] = true;
+    for (int node = root; node >= 0; node--) {
+        int operand[3] = {-1, -1, -1};
+        if (!q->needed[node])
+            continue;
+        enum reads_pair kind = reads_pair(q->p, node, q->layout, operand);
+        if (kind == READS_PAIR_ROW) {
+            if (q->count == MOST_ROW_PAIRS)
+                return false;
+            q->of[q->count] = node;
+            q->root[q->count++] = operand[0];
+            continue;
+        }
+        for (int i = 0; i < (kind == READS_PAIR_FMA ? 3 : kind == READS_PAIR_TILE ? 0 : 2); i++)
+            q->needed[operand[i]] = true;
+    }
+    return true;
+}
+
+static const char *pair_of(const struct pairs *q, int node, struct arena *arena)
+{
+    struct emit_text text = {.arena = arena};
+    for (int i = 0; i < q->count; i++)
+        if (q->of[i] == node)
+            return arena_format(arena, "h%d", i);
+    if (q->p->fused.node[node].op != EXPR_TILE)
+        return arena_format(arena, "p%d", node);
+    add_vector(q->p, &q->p->place[q->p->fused.node[node].integer], &text);
+    text_string(&text, ".word[word]");
+    return text.data;
+}
+
+static void print_pairs(const struct pairs *q, int root, struct emit_text *out)
+{
+    static const char *const word[] = {
+        [READS_PAIR_MUL] = "pair_mul", [READS_PAIR_ADD] = "pair_add", [READS_PAIR_FMA] = "pair_fma"};
+    for (int node = 0; node <= root; node++) {
+        int operand[3];
+        enum reads_pair kind = q->needed[node] ? reads_pair(q->p, node, q->layout, operand) : READS_PAIR_NONE;
+        if (kind < READS_PAIR_MUL)
+            continue;
+        text_format(out, "%sconst u32 p%d = %s(", out->length ? "\n" : "", node, word[kind]);
+        for (int i = 0; i < (kind == READS_PAIR_FMA ? 3 : 2); i++)
+            text_format(out, "%s%s", i ? ", " : "", pair_of(q, operand[i], out->arena));
+        text_string(out, ");");
+    }
+}
+
+int emit_place_pairs(lua_State *L)
+{
+    struct step_text s = {0};
+    const struct plan *p = begin(L, &s);
+    struct arena *arena = emit_helper_arena(L);
+    lua_Integer number = luaL_checkinteger(L, 1);
+    luaL_argcheck(L, p->role_count && number >= 1 && number <= p->role[0].step_count, 1, "no such step");
+    s.step = &p->role[0].step[number - 1];
+    int root = plan_number(s.step->node), level[MOST_ROW_PAIRS];
+    const char *result[MOST_ROW_PAIRS];
+    struct pairs q = {.p = p, .layout = s.step->layout};
+    q.needed = arena_alloc(arena, (size_t)root + 1);
+    if (!q.needed)
+        return luaL_error(L, "out of memory");
+    if (!find_pairs(&q, root))
+        return luaL_error(L, "more than %d numbers of a row are rounded to fp16 in a step", MOST_ROW_PAIRS);
+    struct emit_text out[LEVELS] = {{.arena = arena}, {.arena = arena}, {.arena = arena}, {.arena = arena}};
+    struct emit_text pairs = {.arena = arena};
+    const struct expr_cuda_names names = {
+        .context = &s, .leaf = leaf, .prefix = "v", .level = leaf_level, .narrow = narrow};
+    const struct expr_cuda_levels levels = {out, LEVELS, level};
+    if (q.count && expr_print_cuda_levels(&p->fused, q.root, q.count, &names, &levels, result))
+        return luaL_error(L, "out of memory");
+    for (int i = 0; i < q.count; i++)
+        text_format(&out[1], "%sconst u32 h%d = pack_fp16(%s, %s);", out[1].length ? "\n" : "", i, result[i],
+                    result[i]);
+    print_pairs(&q, root, &pairs);
+    lua_newtable(L);
+    struct question none = {.s = &s, .plan = p};
+    for (int i = 0; i < LEVELS; i++)
+        none.out[i] = out[i];
+    push_levels(L, &none);
+    set_text(L, "pairs", pairs.data ? pairs.data : "");
+    set_text(L, "value", pair_of(&q, root, arena));
+    set_bool(L, "row", s.row);
     return 1;
 }
 

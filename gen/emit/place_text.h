@@ -13,9 +13,12 @@
  *     whole          text of the vector, where the value is a tile that lies in vectors as in memory; whole_dtype
  *     inside         text of the condition; nil: everywhere; inside_level
  *     first, last    of a partial store: its columns are those from `first` up to `last`
- *     coordinate[d]  of the step's tensor, in memory order: { base, base_level, row, column }: base is the text of what
- *                    is neither the thread's row nor its column, "0" where that is all; row and column say that they
- *                    are added
+ *     coordinate[d]  of the step's tensor, in memory order: { base, base_level, row, column, more }: base is the
+ *                    text of what is neither the thread's row nor its column, "0" where that is all; row and column
+ *                    say that they are added; more is a number to add, of a dim whose stride is fixed
+ *
+ * place_pairs(n) is of a step that sets pairs of fp16 (reads_pair): `at` of the levels 0 and 1, `pairs` the statements
+ * for the word `word` of a vector, `value` its text, and `row`.
  *
  * place_uniform(prefix, node, ...) gives the texts of nodes of plan.fused that are the same in all threads, and in `at`
  * the statements before them, which declare PREFIX0, PREFIX1, ...
@@ -32,5 +35,6 @@ const char *symbol_text(const struct plan *p, int symbol, struct arena *arena);
 /* Their emit_helper.context is the struct plan. */
 int emit_place_step(lua_State *L);
 int emit_place_uniform(lua_State *L);
+int emit_place_pairs(lua_State *L);
 
 #endif

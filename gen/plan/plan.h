@@ -53,6 +53,7 @@ struct plan_tensor {
     int rank;
     int dim[SPEC_MAX_RANK];    /* nodes: extents in elements */
     int stride[SPEC_MAX_RANK]; /* nodes: elements; the default where the caller passes 0. Innermost 1 */
+    int64_t fixed[SPEC_MAX_RANK]; /* the stride that the text has as a number, and a launch must have; 0: an argument */
     const char *axis[SPEC_MAX_RANK];
     bool out;
     enum plan_access access;
@@ -273,8 +274,7 @@ int plan_blocks(const struct plan *p);
 void plan_free(struct plan *p); /* the graphs too; *p is then zero */
 
 /* Every check named in the design's section 3 but the protocol's: tensor-map rules, shared memory, registers, features
- * of the architecture, transaction bytes and arrival counts. Faults go to diags with rule ids. Returns the number of
- * errors. */
+ * of the architecture, transaction bytes, arrival counts. Faults go to diags with rule ids. Returns how many. */
 int plan_check(const struct plan *p, struct diag_set *diags);
 
 /* Of a Plan that a lowering could not finish, what holds whatever its tiles are: strides of the tensors that bulk

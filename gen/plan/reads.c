@@ -164,3 +164,61 @@ int reads_only_place(const struct plan *p, int root)
     look(p, root, &c);
     return c.rows || c.several ? -1 : c.place;
 }
+
+/* ---- pairs ------------------------------------------------------------------------------------------------------- */
+
+static bool goes_by_column(const struct plan *p, int node)
+{
+    const struct expr_node *n = &p->fused.node[node];
+    bool goes = n->op == EXPR_COLUMN || (n->op == EXPR_TILE && p->place[n->integer].cols > 1);
+    for (int i = 0; i < 3 && !goes; i++)
+        goes = n->arg[i] >= 0 && goes_by_column(p, n->arg[i]);
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && !goes; i++)
+        goes = goes_by_column(p, p->fused.index[n->first_index + i]);
+    return goes;
+}
+
+static bool are_pairs(const struct plan *p, const int *node, int count, int layout)
+{
+    bool column = false;
+    for (int i = 0; i < count; i++) {
+        int operand[3];
+        enum reads_pair kind = reads_pair(p, node[i], layout, operand);
+        if (kind == READS_PAIR_NONE)
+            return false;
+        column = column || kind != READS_PAIR_ROW;
+    }
+    return column;
+}
+
+enum reads_pair reads_pair(const struct plan *p, int node, int layout, int operand[3])
+{
+    const struct expr_graph *g = &p->fused;
+    const struct expr_node *n = &g->node[node];
+    if (n->op == EXPR_TILE) {
+        const struct plan_place *place = &p->place[n->integer];
+        bool fits = place->packed && place->dtype == TW_FP16 && place->cols > 1 && place->layout == layout &&
+                    place->turns == 0 && p->layout[plan_number(layout)].vector > 1;
+        return fits ? READS_PAIR_TILE : READS_PAIR_NONE;
+    }
+    if (n->op != EXPR_CAST || n->dtype != TW_FP16 || g->node[n->arg[0]].type != EXPR_REAL)
+        return READS_PAIR_NONE;
+    const struct expr_node *a = &g->node[n->arg[0]];
+    if (!goes_by_column(p, node)) {
+        operand[0] = n->arg[0];
+        return READS_PAIR_ROW;
+    }
+    for (int i = 0; a->op == EXPR_ADD && i < 2; i++) {
+        const struct expr_node *product = &g->node[a->arg[i]];
+        operand[0] = product->arg[0];
+        operand[1] = product->arg[1];
+        operand[2] = a->arg[1 - i];
+        if (product->op == EXPR_MUL && are_pairs(p, operand, 3, layout))
+            return READS_PAIR_FMA;
+    }
+    operand[0] = a->arg[0];
+    operand[1] = a->arg[1];
+    if ((a->op == EXPR_ADD || a->op == EXPR_MUL) && are_pairs(p, operand, 2, layout))
+        return a->op == EXPR_ADD ? READS_PAIR_ADD : READS_PAIR_MUL;
+    return READS_PAIR_NONE;
+}

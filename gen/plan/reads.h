@@ -28,4 +28,16 @@ bool reads_is_long(const struct plan *p, int root);
 /* The one place of a fragment that the root reads, where it reads no other and no values of rows; -1. */
 int reads_only_place(const struct plan *p, int root);
 
+/* Arithmetic on pairs of fp16 elements, two at a time: what a node of plan.fused is for tiles that lie packed in the
+ * layout (plan_some). Each is rounded to fp16, sums of a product once. */
+enum reads_pair {
+    READS_PAIR_NONE,
+    READS_PAIR_TILE, /* elements of a packed place */
+    READS_PAIR_ROW,  /* of a row alone, and rounded to fp16: both of a pair */
+    READS_PAIR_MUL,  /* cast(x * y), */
+    READS_PAIR_ADD,  /* cast(x + y), */
+    READS_PAIR_FMA   /* cast(x * y + z) of such, of which one at least goes by the column */
+};
+enum reads_pair reads_pair(const struct plan *p, int node, int layout, int operand[3]);
+
 #endif

@@ -139,6 +139,7 @@ struct plan_place {
     int layout;     /* plan_some(index into plan.layout): how the threads hold it */
     int turns;      /* tiles of so many turns of a loop that are held at once; 0: one */
     bool packed;    /* elements lie as in memory, a vector in whole words */
+    bool narrow;    /* whole numbers of 32 bits, computed as such */
     int more;       /* a window on a tensor: each thread has so many rows more, below its own */
 };
 
@@ -152,6 +153,7 @@ struct plan_layout {
     int down, across; /* threads; powers of two, down * across of them in all */
     int vector;       /* elements of one access */
     int apart;        /* rows from one of a thread's to its next: down, or 1 */
+    int alike;        /* threads beside each other that hold the same: t / alike stands for t above; 0: one */
 };
 
 /* The variable of a loop; LOOP leaves of plan.fused are numbers of these. TILE leaves are numbers of places. */

@@ -71,6 +71,19 @@ static void window(const struct sink *s, const struct spec_window *w)
     sink_end(s);
 }
 
+static void fixed_strides(const struct plan_tensor *t, const struct sink *s)
+{
+    bool any = false;
+    for (int d = 0; d < t->rank; d++)
+        any = any || t->fixed[d];
+    if (!any)
+        return;
+    sink_array(s, "fixed");
+    for (int d = 0; d < t->rank; d++)
+        sink_integer(s, NULL, t->fixed[d]);
+    sink_end(s);
+}
+
 static void tensors(const struct plan *p, const struct sink *s)
 {
     sink_array(s, "tensor");
@@ -82,6 +95,7 @@ static void tensors(const struct plan *p, const struct sink *s)
         sink_integer(s, "rank", t->rank);
         sizes(p, s, "dim", t->dim, t->rank);
         sizes(p, s, "stride", t->stride, t->rank);
+        fixed_strides(t, s);
         sink_array(s, "axis");
         for (int d = 0; d < t->rank; d++)
             sink_text(s, NULL, t->axis[d]);
@@ -229,6 +243,8 @@ static void places(const struct plan *p, const struct sink *s)
             sink_integer(s, "layout", plan_number(q->layout));
             sink_integer(s, "turns", q->turns);
             sink_boolean(s, "packed", q->packed);
+            if (q->narrow)
+                sink_boolean(s, "narrow", q->narrow);
             sink_integer(s, "more", q->more);
         }
         sink_end(s);
@@ -251,6 +267,8 @@ static void layouts(const struct plan *p, const struct sink *s)
         sink_integer(s, "across", l->across);
         sink_integer(s, "vector", l->vector);
         sink_integer(s, "apart", l->apart);
+        if (l->alike)
+            sink_integer(s, "alike", l->alike);
         sink_end(s);
     }
     sink_end(s);

@@ -131,6 +131,7 @@ static struct known of_operation(struct order *o, int number)
         return inner_result(o, op->loop);
     case PROGRAM_LOAD:
         return is_free;
+    case PROGRAM_PICK:
     case PROGRAM_GATHER:
         return is_free_tile(o, &op->arg[0]) ? is_free : unknown;
     case PROGRAM_REDUCE:

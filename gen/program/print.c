@@ -127,6 +127,8 @@ static void put_call(const struct printer *w, const struct program_op *op)
         fputs(access || i ? ", " : "", w->out);
         put_node(w, op->arg[i].node);
     }
+    if (op->kind == PROGRAM_PICK)
+        fprintf(w->out, ", %d", op->which);
     fputs(")", w->out);
 }
 

@@ -229,6 +229,9 @@ static void computed(struct swap *s, int number)
     case PROGRAM_RESULT:
         made.loop = s->place[FLIPPED][op->loop];
         break;
+    case PROGRAM_PICK:
+        fail(s, number, "has columns that are picked");
+        break;
     default:
         fail(s, number, "has rows that go to rows by number");
     }

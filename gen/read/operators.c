@@ -160,6 +160,8 @@ static int function(lua_State *L)
         return r ? apply(r, op) : luaL_error(L, "an expression of dims has no value in a reference; write n.M");
     if (info->rule == EXPR_COMPARE) {
         lua_pushboolean(L, plain_compare(L, op));
+    } else if (op == EXPR_WHOLE) {
+        lua_pushinteger(L, lua_isinteger(L, 1) ? lua_tointeger(L, 1) : (lua_Integer)expr_whole(lua_tonumber(L, 1)));
     } else if (info->rule == EXPR_ARITH && lua_isinteger(L, 1) && (info->arity == 1 || lua_isinteger(L, 2))) {
         lua_Integer a = lua_tointeger(L, 1), b = info->arity > 1 ? lua_tointeger(L, 2) : 0;
         bool second = op == EXPR_MIN ? b < a : op == EXPR_MAX && b > a;

@@ -509,6 +509,31 @@ static int transpose(lua_State *L)
     return push_op(t, &op, "t");
 }
 
+/* pick(tile, column): of a tile as it was loaded. */
+static int pick(lua_State *L)
+{
+    struct trace *t = trace_of(L, "pick");
+    trace_expect_arguments(L, "pick", 2, 2, "pick(tile, column)");
+    struct program_op op = trace_op(PROGRAM_PICK);
+    op.arg[0] = take_known(t, 1, "pick");
+    const struct expr_node *n = &t->p->graph->node[op.arg[0].node];
+    if (n->op != EXPR_TILE || (t->p->op[n->integer].kind != PROGRAM_LOAD && !t->provisional))
+        sandbox_fault(L, "PROGRAM-CALL", "pick", "pick takes a tile as it was loaded; pick first, and compute then");
+    if (!lua_isinteger(L, 2) || lua_tointeger(L, 2) < 0 || lua_tointeger(L, 2) >= op.arg[0].columns)
+        sandbox_fault(L, "PROGRAM-CALL", "pick", "the tile has %d columns; write a plain number of 0 to %d",
+                      op.arg[0].columns, op.arg[0].columns - 1);
+    op.which = (int)lua_tointeger(L, 2);
+    int at = made(t->r, expr_int(t->p->graph, op.which));
+    struct trace_leaves leaves = {made(t->r, expr_leaf(t->p->graph, EXPR_ROW, EXPR_INT, 0)), at, NULL};
+    op.tile = op.arg[0];
+    op.tile.columns = 1;
+    op.tile.valid_row = trace_and(t, op.arg[0].valid_row, trace_replace(t, op.arg[0].valid_column, &leaves));
+    op.tile.valid_column = -1;
+    for (int i = 0; i < SPEC_MAX_AXES; i++)
+        op.tile.index[i] = trace_replace(t, op.tile.index[i], &leaves);
+    return push_op(t, &op, "pick");
+}
+
 static int stage(lua_State *L)
 {
     struct trace *t = trace_of(L, "stage");

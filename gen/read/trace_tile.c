@@ -219,6 +219,19 @@ bool trace_natural(const struct trace *t, int node)
     return natural(t, node, 0);
 }
 
+/* The largest that `node`, the variable of a loop between constants, comes to. */
+static bool last_of_loop(const struct trace *t, int node, int64_t *last)
+{
+    const struct expr_graph *g = t->p->graph;
+    const struct program_op *loop = g->node[node].op == EXPR_LOOP ? &t->p->op[g->node[node].integer] : NULL;
+    int64_t from, to, step;
+    if (!loop || loop->list >= 0 || !expr_is_int(g, loop->from, &from) || !expr_is_int(g, loop->to, &to) ||
+        !expr_is_int(g, loop->step, &step) || from < 0 || to <= from || to > INT32_MAX)
+        return false;
+    *last = from + (to - 1 - from) / step * step;
+    return true;
+}
+
 /* a + b <= c. A place AT stays below its extent, and a whole tile does where the tile divides the extent; a loop's
  * variable likewise. Blocks of a cluster make whole clusters, the last of which may have items behind the extent. */
 static bool at_most(const struct trace *t, int a, int64_t b, int c, int depth)
@@ -242,6 +255,11 @@ static bool at_most(const struct trace *t, int a, int64_t b, int c, int depth)
     case EXPR_ADD:
         return expr_is_int(g, x->arg[1], &value) && value < INT32_MAX && value > INT32_MIN &&
                at_most(t, x->arg[0], b + value, c, depth + 1);
+    case EXPR_MUL: {
+        int64_t last;
+        return expr_is_int(g, x->arg[1], &value) && value >= 0 && value <= INT32_MAX && expr_is_int(g, c, &bound) &&
+               last_of_loop(t, x->arg[0], &last) && b <= INT32_MAX && last * value + b <= bound;
+    }
     case EXPR_MIN:
         return at_most(t, x->arg[0], b, c, depth + 1) || at_most(t, x->arg[1], b, c, depth + 1);
     case EXPR_MAX:

@@ -11,6 +11,7 @@ const struct expr_op_info expr_ops[EXPR_OP_COUNT] = {
 #define RULE_LOGIC EXPR_LOGIC
 #define RULE_SELECT EXPR_SELECTION
 #define RULE_CAST EXPR_ROUND
+#define RULE_WHOLES EXPR_WHOLES
 #define EXPR_OP(id, name, arity, rule, spelling) {name, spelling, arity, RULE_##rule},
 #include "spec/expr_ops.def"
 #undef EXPR_OP
@@ -333,6 +334,9 @@ bool expr_result_type(const struct expr_graph *g, enum expr_op op, const int arg
     case EXPR_ROUND:
         *type = EXPR_REAL;
         return !predicate;
+    case EXPR_WHOLES:
+        *type = EXPR_INT;
+        return !predicate;
     case EXPR_COMPARE:
         *type = EXPR_PRED;
         return !predicate;
@@ -389,6 +393,8 @@ int expr_add(struct expr_graph *g, const struct expr_node *node)
         folded = n.arg[0];
     } else if (n.op == EXPR_NEG && g->node[n.arg[0]].op == EXPR_NEG) {
         folded = g->node[n.arg[0]].arg[0];
+    } else if (n.op == EXPR_WHOLE) {
+        folded = g->node[n.arg[0]].type == EXPR_INT ? n.arg[0] : -2;
     } else if (n.op != EXPR_CAST && n.op != EXPR_LISTED && n.type == EXPR_INT) {
         folded = fold_int(g, &n);
     } else if (n.op != EXPR_CAST && n.type == EXPR_REAL) {

@@ -42,7 +42,17 @@ struct expr_node {
 };
 
 /* What one row of expr_ops.def says. */
-enum expr_rule { EXPR_LEAF, EXPR_ARITH, EXPR_INTS, EXPR_REALS, EXPR_COMPARE, EXPR_LOGIC, EXPR_SELECTION, EXPR_ROUND };
+enum expr_rule {
+    EXPR_LEAF,
+    EXPR_ARITH,
+    EXPR_INTS,
+    EXPR_REALS,
+    EXPR_COMPARE,
+    EXPR_LOGIC,
+    EXPR_SELECTION,
+    EXPR_ROUND,
+    EXPR_WHOLES
+};
 struct expr_op_info {
     const char *name, *spelling;
     int arity;
@@ -117,6 +127,9 @@ double expr_apply(enum expr_op op, double value);
 
 /* One integer operator, with wrap-around; a quotient by 0 is 0. */
 int64_t expr_apply_int(enum expr_op op, int64_t a, int64_t b);
+
+/* EXPR_WHOLE: the greatest whole number that is not above the value, within 32 bits; 0 of NaN. */
+int64_t expr_whole(double value);
 
 /* Value evaluation in double precision for references. The callbacks give tensor elements and scalars; of a select only
  * the chosen side is evaluated. Integer nodes compute in int64 with wrap-around. Out of memory gives NaN. */

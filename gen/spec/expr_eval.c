@@ -48,6 +48,12 @@ static int64_t floor_quotient(int64_t a, int64_t b)
     return a / b - (a % b != 0 && (a % b < 0) != (b < 0));
 }
 
+int64_t expr_whole(double x)
+{
+    double below = floor(x);
+    return isnan(x) ? 0 : below <= INT32_MIN ? INT32_MIN : below >= INT32_MAX ? INT32_MAX : (int64_t)below;
+}
+
 int64_t expr_apply_int(enum expr_op op, int64_t a, int64_t b)
 {
     uint64_t x = (uint64_t)a, y = (uint64_t)b;
@@ -179,6 +185,9 @@ static union value compute(const struct evaluation *e, const struct expr_node *n
             v = e->value[chosen];
         return v;
     }
+    case EXPR_WHOLE:
+        v.integer = expr_whole(as_real(e, a));
+        return v;
     case EXPR_CAST: {
         unsigned char element[8];
         tw_dtype_store(n->dtype, element, as_real(e, a));

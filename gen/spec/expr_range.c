@@ -1,6 +1,8 @@
 /* Between which numbers a whole number lies, whatever the launch: interval arithmetic over an expression. */
 #include "spec/expr.h"
 
+#include <math.h>
+
 enum { MOST_STEPS = 4000 };
 
 struct range {
@@ -66,6 +68,64 @@ static struct range times(struct range a, struct range b)
 
 static struct range of(const struct expr_graph *g, int node, int *steps);
 
+/* Of reals. What may be a NaN has no bound on either side: max(x, 0) and min(x, 1) of one are numbers. */
+struct reals {
+    double low, high;
+};
+
+static struct reals reals_of(const struct expr_graph *g, int node, int *steps)
+{
+    const struct reals any = {-(double)INFINITY, (double)INFINITY};
+    const struct expr_node *n = &g->node[node];
+    struct reals a = any, b = any, r = any;
+    if (n->type == EXPR_INT) {
+        struct range whole = of(g, node, steps);
+        r.low = whole.low == EXPR_LEAST ? r.low : (double)whole.low;
+        r.high = whole.high == EXPR_MOST ? r.high : (double)whole.high;
+        return r;
+    }
+    if (++*steps > MOST_STEPS)
+        return any;
+    if (expr_ops[n->op].arity >= 1 && n->type == EXPR_REAL && n->op != EXPR_SELECT)
+        a = reals_of(g, n->arg[0], steps);
+    if (expr_ops[n->op].arity == 2)
+        b = reals_of(g, n->arg[1], steps);
+    switch (n->op) {
+    case EXPR_CONST_REAL:
+        return isnan(n->real) ? any : (struct reals){n->real, n->real};
+    case EXPR_MIN: /* of an unbounded one, a NaN perhaps, the other */
+        return (struct reals){fmin(a.low, b.low), fmin(a.high, b.high)};
+    case EXPR_MAX:
+        return (struct reals){fmax(a.low, b.low), fmax(a.high, b.high)};
+    case EXPR_FLOOR:
+        return (struct reals){floor(a.low), floor(a.high)};
+    case EXPR_SATURATE:
+        return (struct reals){0, 1};
+    case EXPR_ADD:
+        r = (struct reals){a.low + b.low, a.high + b.high};
+        break;
+    case EXPR_SUB:
+        r = (struct reals){a.low - b.high, a.high - b.low};
+        break;
+    case EXPR_MUL: {
+        const double corner[4] = {a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high};
+        r = (struct reals){corner[0], corner[0]};
+        for (int i = 1; i < 4; i++)
+            r = (struct reals){fmin(r.low, corner[i]), fmax(r.high, corner[i])};
+        break;
+    }
+    default:
+        return any;
+    }
+    /* Rounding to fp32 goes beyond what is no such number. */
+    bool finite = isfinite(a.low) && isfinite(a.high) && isfinite(b.low) && isfinite(b.high);
+    double most = fmax(fabs(r.low), fabs(r.high));
+    if (!finite || most > 0x1p100)
+        return any;
+    bool whole = most <= 0x1p24 && r.low == floor(r.low) && r.high == floor(r.high);
+    return whole ? r : (struct reals){r.low - most * 0x1p-23, r.high + most * 0x1p-23};
+}
+
 static struct range of_two(const struct expr_graph *g, const struct expr_node *n, int *steps)
 {
     struct range a = of(g, n->arg[0], steps), b = of(g, n->arg[1], steps);
@@ -110,6 +170,12 @@ static struct range of(const struct expr_graph *g, int node, int *steps)
     case EXPR_ABS:
         a = of(g, n->arg[0], steps);
         return (struct range){a.low > 0 ? a.low : a.high < 0 ? -a.high : 0, most(-a.low, a.high)};
+    case EXPR_WHOLE: {
+        struct reals real = reals_of(g, n->arg[0], steps);
+        bool known = isfinite(real.low) && isfinite(real.high);
+        return known ? (struct range){expr_whole(real.low), expr_whole(real.high)}
+                     : (struct range){INT32_MIN, INT32_MAX};
+    }
     case EXPR_SELECT: {
         struct range yes = of(g, n->arg[1], steps), no = of(g, n->arg[2], steps);
         return (struct range){least(yes.low, no.low), most(yes.high, no.high)};

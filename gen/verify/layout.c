@@ -57,6 +57,9 @@ bool layout_strides_are_arguments(const struct plan *p, int tensor)
     int strides = 0;
     if (t->map >= 0)
         return true;
+    for (int d = 0; d < t->rank; d++)
+        if (t->fixed[d])
+            return false;
     for (int i = 0; i < p->param_count; i++)
         strides += p->param[i].kind == PLAN_PARAM_STRIDE && p->param[i].tensor == tensor;
     return strides >= t->rank - 1;

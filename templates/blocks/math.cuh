@@ -67,6 +67,14 @@ __device__ __forceinline__ long long ew_floor_mod(long long a, long long b)
     return remainder != 0 && (remainder ^ b) < 0 ? remainder + b : remainder;
 }
 //@ end
+//@ if need.WHOLE then
+
+// The greatest whole number that is not above x, within 32 bits; 0 of NaN.
+__device__ __forceinline__ int ew_whole(float x)
+{
+    return __float2int_rd(x);
+}
+//@ end
 //@ if need.EXP2 then
 
 // 2^x, 0 below the smallest normal float.

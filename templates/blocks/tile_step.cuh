@@ -17,11 +17,15 @@
 //@ local value = has(text, "value") and text.value or ""
 //@ -- Where in memory: what is the same for all threads, for a row, for a vector.
 //@ local dtype, from, at_row, at_column, one = "", "", "", "", {}
+//@ local near, fixed = 0, moves and has(tensor, "fixed") -- rows that are numbers apart: offsets of one address
 //@ if moves then
 //@     dtype = tensor.dtype
 //@     from = "args." .. tensor.name
 //@     for d, c in ipairs(text.coordinate) do
+//@         local number = fixed and tensor.fixed[d] or 0
+//@         near = near + c.more * number * bytes(dtype)
 //@         local stride = d < tensor.rank and " * args." .. tensor.name .. "_stride" .. d - 1 or ""
+//@         if number > 0 then stride = " * " .. number .. "ll" end
 //@         if c.base ~= "0" then
 //@             local term = " + " .. c.base .. stride
 //@             if c.base_level == 0 then from = from .. term
@@ -34,7 +38,11 @@
 //@         elseif c.row then
 //@             at_row = at_row .. " + row" .. stride
 //@         end
-//@         if c.column then at_column = at_column .. " + column" .. stride end
+//@         if c.column and fixed and vectors == 1 then
+//@             from = from .. " + column" .. n .. stride -- the same for all rows: known before their numbers are
+//@         elseif c.column then
+//@             at_column = at_column .. " + column" .. stride
+//@         end
 //@     end
 //@     -- A tile of one row or column is held by many threads; one of them stores it.
 //@     if call ~= "load" and step.rows == 1 and layout.down > 1 then one[#one + 1] = "row" .. n .. " == 0" end
@@ -58,6 +66,8 @@
 {
     ${level0}
 //@ if moves then
+//@     if fixed and not columns and near > 0 then at_column = at_column .. " + " .. near // bytes(dtype) end
+//@     if fixed then from = dtype .. "_same(" .. from .. ")" end
     ${const}${pointer} *const first = ${from};
 //@ end
 //@ if rows > 1 then
@@ -98,7 +108,7 @@
 //@         deeper()
 //@     end
 //@     local apart = layout.across * layout.vector
-//@     local once = has(step, "once") and "_once" or ""
+//@     local once = has(step, "once") and "_once" or fixed and "_near<" .. near .. ">" or ""
 //@     local own = "column" .. n .. (vectors > 1 and " + j * " .. apart or "")
 //@     if has(step, "shift") then
     ${dtype}_vector pair[2];

@@ -5,6 +5,7 @@
 //@ param once bool
 //@ param stores bool
 //@ param shifts bool
+//@ param near bool
 //@ local size, type = bytes(dtype), ctype(dtype)
 //@ local total = size * vector
 //@ local word = total < 4 and type or size == 8 and "u64" or "u32"
@@ -103,17 +104,36 @@ __device__ __forceinline__ ${dtype}_vector ${dtype}_between(const ${dtype}_vecto
 //@ local moves = {}
 //@ if loads then moves[1] = { "load", "ld.global.nc" } end
 //@ if once then moves[#moves + 1] = { "load_once", "ld.global.cs.nc" } end
+//@ if near then
+//@     moves[#moves + 1] = { "load_near", "ld.global.nc" }
+
+// The pointer, of which compilers know nothing: what is added behind it is added last.
+__device__ __forceinline__ const ${type} *${dtype}_same(const ${type} *from)
+{
+    asm("mov.b64 %0, %0;" : "+l"(from));
+    return from;
+}
+//@ end
 //@ local most = width == 8 and 2 or 4
 //@ for _, m in ipairs(moves) do
-//@     local name, op = m[1], m[2]
+//@     local name, op, off = m[1], m[2], m[1] == "load_near"
 
+//@     if off then
+// So many bytes behind the address.
+template <int bytes>
+//@     end
 // Zeros outside. Volatile: an asm that only computes may be moved in front of its condition.
 __device__ __forceinline__ ${dtype}_vector ${dtype}_${name}(const ${type} *from, bool inside)
 {
     ${dtype}_vector v = {};
 //@     if total < 4 then
+//@         if off then
+    if (inside)
+        v.word[0] = from[bytes / ${size}];
+//@         else
     if (inside)
         v.word[0] = *from;
+//@         end
 //@     else
     if (inside) {
 //@         for w = 0, words - 1, most do
@@ -126,7 +146,10 @@ __device__ __forceinline__ ${dtype}_vector ${dtype}_${name}(const ${type} *from,
 //@             local kind = count > 1 and ".v" .. count or ""
 //@             local list = count > 1 and "{" .. lanes .. "}" or lanes
 //@             local address, shift = "[%" .. count .. "]", w * width > 0 and " + " .. w * width // size or ""
-        asm volatile("${op}${kind}.u${bits} ${list}, ${address};" : ${outs} : "l"(from${shift}));
+//@             if off then address = "[%" .. count .. " + %" .. count + 1 .. "]" end
+//@             local behind = off and ", \"n\"(bytes + " .. w * width .. ")" or ""
+//@             if off then shift = "" end
+        asm volatile("${op}${kind}.u${bits} ${list}, ${address};" : ${outs} : "l"(from${shift})${behind});
 //@         end
     }
 //@     end

@@ -334,5 +334,16 @@ APART static int refuse_alignment(const struct ${NAME}_args *args, const struct 
                         (unsigned long long)(((uint64_t)t->dim[r->rank - 1] * r->bytes / r->align + 1) * r->align /
                                              r->bytes));
     }
+//@ for _, g in ipairs(host.target) do
+//@     for _, r in ipairs(g.rule) do
+//@         for _, f in ipairs(r.fixed) do
+    if (tensor[tensor_${r.tensor}].stride[${f.dim}] != ${f.stride})
+        return fail(error, ${NAME}_INVALID, 0,
+                    "the stride of dimension ${f.dim} of ${r.tensor} is %lld elements, and the kernel is made for "
+                    "${f.stride}; pass 0 for a tensor that lies densely, or copy it [STRIDE]",
+                    (long long)tensor[tensor_${r.tensor}].stride[${f.dim}]);
+//@         end
+//@     end
+//@ end
     return fail(error, ${NAME}_INVALID, 0, "no variant takes these arguments");
 }

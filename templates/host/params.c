@@ -70,6 +70,9 @@ INLINE int fits_${i.id}(const struct tensor *t)
 {
     uint64_t low = 0; /* what lies below the alignment that this variant asks for */
 //@     for _, r in ipairs(i.rule) do
+//@         for _, f in ipairs(r.fixed) do
+    low |= (uint64_t)t[tensor_${r.tensor}].stride[${f.dim}] ^ ${f.stride}u;
+//@         end
 //@         if r.mask > 0 then
     low |= t[tensor_${r.tensor}].address & ${r.mask};
 //@             for _, d in ipairs(r.pitch) do

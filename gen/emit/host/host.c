@@ -403,6 +403,16 @@ static bool rules(const struct sink *s, const struct plan *p)
         sink_integer(s, "mask", align - 1);
         sink_integer(s, "whole_rows", t->whole_rows && align > bytes);
         sink_integer(s, "map", t->map >= 0);
+        sink_array(s, "fixed");
+        for (int d = 0; d + 1 < t->rank; d++)
+            if (t->fixed[d]) {
+                sink_object(s, NULL);
+                sink_integer(s, "dim", d);
+                sink_integer(s, "stride", t->fixed[d]);
+                sink_end(s);
+                asks = true;
+            }
+        sink_end(s);
         sink_array(s, "pitch");
         for (int d = 0; d + 1 < t->rank && align > bytes; d++)
             sink_integer(s, NULL, d);

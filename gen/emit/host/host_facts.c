@@ -478,6 +478,9 @@ bool host_covers(const struct plan *p, const struct plan *other)
         bool whole = p->tensor[i].whole_rows && align > (int)tw_dtype_bytes(p->tensor[i].dtype);
         if (align > asked || (whole && !other->tensor[i].whole_rows))
             return false;
+        for (int d = 0; d < p->tensor[i].rank; d++)
+            if (p->tensor[i].fixed[d] && p->tensor[i].fixed[d] != other->tensor[i].fixed[d])
+                return false;
     }
     return true;
 }

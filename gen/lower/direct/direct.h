@@ -3,31 +3,33 @@
  * One role of threads runs the program's operations in their order. Tiles that are loaded, reduced or carried have a
  * place in registers, in a layout by vectors of neighbouring columns (plan_layout); expressions have none and are
  * evaluated at their use. lower_direct.c walks the operations; direct_step.c, direct_reduce.c and direct_loop.c make
- * the steps; direct_layout.c chooses vectors, threads and layouts; direct_value.c says an expression of the program in
- * leaves of the Plan; direct_keep.c finds tiles that several loops load.
+ * the steps, direct_pairs.c those of two elements at once; direct_layout.c chooses vectors, threads and layouts;
+ * direct_value.c says an expression of the program in leaves of the Plan; direct_keep.c finds tiles that several loops
+ * load.
  */
 #ifndef TW_GEN_LOWER_DIRECT_DIRECT_H
 #define TW_GEN_LOWER_DIRECT_DIRECT_H
 
 #include "lower/lower.h"
 
-enum { DIRECT_MAX_LAYOUTS = 2, DIRECT_MAX_STEPS = 512 };
+enum { DIRECT_MAX_LAYOUTS = 2, DIRECT_MAX_WHOLE = 4, DIRECT_MAX_STEPS = 512 };
 
 /* What an operation of the program has become. */
 struct direct_op {
-    int uses;    /* roots of expressions that read it */
-    int turned;  /* those of them that are operands of transposed vectors */
-    int place;   /* plan_some: where its tile is now */
-    int loop;    /* LOOP: plan_some(index into plan.loop) */
-    int ahead;   /* LOOP: plan_some(node that stands for its variable) while a turn's loads are made before it; 0 */
-    bool plain;  /* LOOP: nothing within a turn makes threads wait for each other */
-    int part;    /* REDUCE whose loop's end completes it: plan_some(place of what this thread has) */
-    int shift;   /* LOAD: elements of a vector in memory before its own first; see plan_step.shift */
-    int window;  /* LOAD: plan_some(place of the window that it begins in), whose first `skip` rows are not its own, and
-                    of the one that it ends in */
+    int uses;   /* roots of expressions that read it */
+    int turned; /* those of them that are operands of transposed vectors */
+    int place;  /* plan_some: where its tile is now */
+    int loop;   /* LOOP: plan_some(index into plan.loop) */
+    int ahead;  /* LOOP: plan_some(node that stands for its variable) while a turn's loads are made before it; 0 */
+    bool plain; /* LOOP: nothing within a turn makes threads wait for each other */
+    int part;   /* REDUCE whose loop's end completes it: plan_some(place of what this thread has) */
+    int shift;  /* LOAD: elements of a vector in memory before its own first; see plan_step.shift */
+    int window; /* LOAD: plan_some(place of the window that it begins in), whose first `skip` rows are not its own, and
+                   of the one that it ends in */
     int window2, skip, skip2;
     bool beside; /* LOAD: its registers are those of windows */
     bool vector; /* a tile of one row or column that is transposed: rows are columns to whoever reads it */
+    int picks;   /* LOAD: operations that pick a column of it */
     bool aside;  /* LOAD or STORE of one row that is another operation's column: moved as a column */
 };
 
@@ -43,19 +45,26 @@ struct direct {
     struct direct_op *op;
     int vector, threads;
     bool persistent; /* blocks take item after item */
-    bool *whole;                                    /* by symbol: `vector` divides it, as launches check */
-    struct direct_shape extent[DIRECT_MAX_LAYOUTS]; /* of the tiles that plan.layout holds: those are as wide as their
-                                                       threads, and what is more is outside */
-    int barrier;                                    /* plan_some(the block's), once there is one */
-    int depth;                                      /* loops around the step in hand: */
-    int around[PROGRAM_MAX_DEPTH + 1];              /* of plan.loop */
-    int loaded[PROGRAM_MAX_DEPTH + 1];              /* registers of tiles that the body at that depth has loaded */
-    int most_loaded;
-    bool op_ahead; /* what is loaded is a later turn's */
+    bool *whole;     /* by symbol: `vector` divides it, as launches check */
+    struct direct_shape extent[DIRECT_MAX_LAYOUTS + DIRECT_MAX_WHOLE]; /* of the tiles that plan.layout holds: those are
+                                                       as wide as their threads, and what is more is outside */
+    int barrier;                                                       /* plan_some(the block's), once there is one */
+    int depth;                                                         /* loops around the step in hand: */
+    int around[PROGRAM_MAX_DEPTH + 1];                                 /* of plan.loop */
+    int loaded[PROGRAM_MAX_DEPTH + 1]; /* registers of tiles that the body at that depth has loaded */
+    int most_loaded, gathered;         /* `gathered` of the body in hand: of rows by numbers */
+    bool op_ahead;                     /* what is loaded is a later turn's */
     int *memo, *stamp, stamps;
-    int *kept;                       /* by operation: plan_some(place) of a load whose tiles stay for later loops */
-    bool swapped;                    /* ROW and COLUMN change places in what is imported */
-    int layout;                      /* of the step in hand; -1: any */
+    int *kept;      /* by operation: plan_some(place) of a load whose tiles stay for later loops */
+    bool swapped;   /* ROW and COLUMN change places in what is imported */
+    int layout;     /* of the step in hand; -1: any */
+    struct direct_number {
+        int node, place; /* of plan.fused; plan_some */
+    } *number;           /* row numbers of the body in hand that have places, where many are a number apart */
+    int number_count;
+    bool scattered; /* many rows by numbers for each row of a tile */
+    int shapes;     /* layouts at first in plan.layout; behind them those of rows that threads have whole */
+    int whole_row;  /* plan_some(layout of such rows) of the load in hand; 0: it is none */
     const struct program_tile *tile; /* whose coordinates INDEX leaves are */
     int misfit; /* plan_some: operation whose tile the threads hold in another way than its reader wants it */
 };
@@ -74,6 +83,15 @@ bool direct_is_whole(const struct direct *d, const struct program_tile *tile);
 
 /* Layouts and threads. 0, 1 faults, 3. */
 int direct_layouts(struct direct *d);
+
+/* Whether several rows by numbers are read for each row of a tile. */
+bool direct_is_scattered(const struct program *p);
+
+/* Whether the threads of a row have all of each row of what the operation loads: its columns are picked alone. */
+bool direct_is_picked(const struct direct_op *op);
+
+/* The layout of such rows, -1: there are too many. */
+int direct_whole_row(const struct direct *d, int rows, int cols);
 
 /* The layout for a tile of these extents, -1: there is none. */
 int direct_layout_of(const struct direct *d, int rows, int cols);
@@ -155,10 +173,11 @@ enum { DIRECT_ROWS = 1, DIRECT_COLUMNS = 2 };
 int direct_validity(struct direct *d, const struct program_tile *tile, int which);
 int direct_beyond(struct direct *d, const struct program_tile *tile, int which, int both);
 
-void direct_hold(struct direct *d, int place); /* its registers live as long as the body around */
+void direct_hold(struct direct *d, int place, bool gathered); /* its registers live as long as the body around */
 int direct_load(struct direct *d, int op);
 int direct_load_into(struct direct *d, int op, int place);
 int direct_load_guarded(struct direct *d, int op, int place, int guard); /* where the condition holds too; -1: none */
+int direct_pick(struct direct *d, int op);
 int direct_store(struct direct *d, int op);
 
 /* ---- direct_reduce.c --------------------------------------------------------------------------------------------- */
@@ -173,6 +192,17 @@ int direct_begin_reduction(struct direct *d, int op);
 int direct_reduce(struct direct *d, int op);
 int direct_complete(struct direct *d, const int *op, int count);
 int direct_transpose(struct direct *d, int op);
+
+/* ---- direct_within.c --------------------------------------------------------------------------------------------- */
+
+/* Whether row numbers, whatever the data, and all columns lie within the tensor: rows that the tile does not have are
+ * then loaded as others are, and nobody looks at them. */
+bool direct_within_tensor(const struct direct *d, const struct program_op *gather);
+
+/* ---- direct_pairs.c ---------------------------------------------------------------------------------------------- */
+
+/* The node with places for what is computed in pairs there (reads_pair); steps set them. -1: no memory, or told. */
+int direct_pairs(struct direct *d, int node, int layout);
 
 /* ---- direct_loop.c ----------------------------------------------------------------------------------------------- */
 

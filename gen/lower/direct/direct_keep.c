@@ -99,7 +99,7 @@ void direct_keep(struct direct *d, int loop, struct direct_keep *keep)
     int registers = 0;
     for (int i = first + 1; i < p->op[first].end; i++) {
         bool again = false;
-        if (p->op[i].kind != PROGRAM_LOAD || is_written(d, p->op[i].tensor) || !direct_is_free(d, i))
+        if (p->op[i].kind != PROGRAM_LOAD || is_written(d, p->op[i].tensor) || !direct_is_free(d, i) || d->op[i].picks)
             continue;
         for (int l = first + 1; l < p->op_count; l++)
             for (int o = l + 1; p->op[l].kind == PROGRAM_LOOP && same_range(d, first, l) && o < p->op[l].end; o++)

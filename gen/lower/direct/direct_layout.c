@@ -78,6 +78,9 @@ void direct_survey(const struct program *p, struct direct_op *op, bool *reached)
             use_tile(p, op, reached, &o->value[k], false);
     }
     for (int i = 0; i < p->op_count; i++)
+        if (p->op[i].kind == PROGRAM_PICK)
+            op[p->graph->node[p->op[i].arg[0].node].integer].picks++;
+    for (int i = 0; i < p->op_count; i++)
         if (p->op[i].kind == PROGRAM_LOAD && p->op[i].tile.rows == 1 && p->op[i].tile.columns > 1)
             op[i].aside = op[i].uses > 0 && op[i].uses == op[i].turned;
 }
@@ -208,7 +211,8 @@ static bool moves_columns(const struct program *p, const struct direct_op *op, i
 
 /* Whether the operation's accesses are whole vectors. A load's may begin within one: two of them make each of the
  * threads' own, *shift elements apart. */
-static bool accesses_vectors(struct multiples *m, const struct spec_kernel *kernel, int i, int *shift)
+static bool accesses_vectors(struct multiples *m, const struct spec_kernel *kernel, const struct direct_op *op, int i,
+                             int *shift)
 {
     const struct program_op *o = &m->program->op[i];
     const struct program_tile *tile = writes(o) ? &o->arg[0] : &o->tile;
@@ -217,7 +221,8 @@ static bool accesses_vectors(struct multiples *m, const struct spec_kernel *kern
     if (tile->columns % m->vector || !o->at[inner].length || !o->at[inner].column)
         return false;
     *shift = remainder_of(m, o->at[inner].start);
-    if (*shift < 0 || (*shift && (o->kind != PROGRAM_LOAD || tile->columns == m->vector)))
+    if (*shift < 0 || (*shift && direct_is_picked(&op[i])) ||
+        (*shift && (o->kind != PROGRAM_LOAD || tile->columns == m->vector)))
         return false;
     m->column = *shift ? m->vector - *shift : 0;
     bool whole = whole_condition(m, tile->valid_column) && whole_condition(m, tile->valid_row);
@@ -246,7 +251,7 @@ int direct_vector(const struct spec *spec, const struct spec_kernel *kernel, str
         for (int i = 0; i < p->op_count && fits; i++) {
             const struct program_op *o = &p->op[i];
             if (moves_columns(p, op, i))
-                fits = accesses_vectors(&m, kernel, i, &op[i].shift);
+                fits = accesses_vectors(&m, kernel, op, i, &op[i].shift);
             else if (o->kind == PROGRAM_REDUCE || (o->kind == PROGRAM_TRANSPOSE && !op[i].vector))
                 fits = (o->arg[0].columns == 1 || o->arg[0].columns % vector == 0) &&
                        (o->kind == PROGRAM_REDUCE || o->arg[0].rows % vector == 0);
@@ -283,8 +288,9 @@ static int round_up(int n, int unit)
     return (n + unit - 1) / unit * unit;
 }
 
-/* The threads' places on a tile: with the least of it outside, and of equals the one whose rows lie in one warp. */
-static struct plan_layout place_threads(struct direct_shape tile, int vector, int threads)
+/* The threads' places on a tile: with the least of it outside, and of equals the one whose rows lie in one warp,
+ * or, with few_rows, that whose threads have the fewest. */
+static struct plan_layout place_threads(struct direct_shape tile, int vector, int threads, bool few_rows)
 {
     struct plan_layout best = {0};
     vector = tile.cols > 1 ? vector : 1;
@@ -293,9 +299,9 @@ static struct plan_layout place_threads(struct direct_shape tile, int vector, in
         if ((tile.rows == 1 && down > 1) || (tile.rows > 1 && tile.cols == 1 && across > 1))
             continue; /* of one element the first thread's columns begin with it */
         struct plan_layout l = {
-            round_up(tile.rows, down), round_up(tile.cols, across * vector), down, across, vector, down};
+            round_up(tile.rows, down), round_up(tile.cols, across * vector), down, across, vector, down, 0};
         int64_t size = (int64_t)l.rows * l.cols, least = (int64_t)best.rows * best.cols;
-        if (!best.rows || size < least || (size == least && across <= 32))
+        if (!best.rows || size < least || (size == least && across <= 32 && !few_rows))
             best = l;
     }
     return best;
@@ -309,11 +315,58 @@ static int power_below(int n)
     return power;
 }
 
+/* ---- rows that threads have whole -------------------------------------------------------------------------------- */
+
+bool direct_is_picked(const struct direct_op *op)
+{
+    return op->picks && !op->uses;
+}
+
+int direct_whole_row(const struct direct *d, int rows, int cols)
+{
+    for (int i = d->shapes; i < d->plan->layout_count; i++)
+        if (d->extent[i].rows == rows && d->extent[i].cols == cols)
+            return i;
+    return -1;
+}
+
+/* Rows lie as those of the tiles beside them, whose threads of a row have the same. */
+static int add_whole_rows(struct direct *d)
+{
+    for (int i = 0; i < d->program->op_count; i++) {
+        const struct program_op *o = &d->program->op[i];
+        int beside = direct_is_picked(&d->op[i]) ? direct_layout_of(d, o->tile.rows, 1) : -1;
+        if (beside < 0 || direct_whole_row(d, o->tile.rows, o->tile.columns) >= 0)
+            continue;
+        if (d->plan->layout_count == d->shapes + DIRECT_MAX_WHOLE)
+            return program_refuse(d->l, o->loc, "PROGRAM-LOWER",
+                                  "tiles that columns are picked from have more than %d shapes; load them alike",
+                                  DIRECT_MAX_WHOLE);
+        const struct plan_layout *l = &d->plan->layout[beside];
+        d->extent[d->plan->layout_count] = (struct direct_shape){o->tile.rows, o->tile.columns};
+        d->plan->layout[d->plan->layout_count++] = (struct plan_layout){
+            l->rows, o->tile.columns, l->down, 1, o->tile.columns > 1 ? d->vector : 1, l->apart, l->across};
+    }
+    return 0;
+}
+
+/* ---- threads ----------------------------------------------------------------------------------------------------- */
+
 enum { BYTES_OF_THREAD = 64, FEW_THREADS = 128, MANY_THREADS = 256, MOST_VECTORS = 8 };
+
+/* Several rows by numbers for each row: what a thread computes for them is by row. */
+bool direct_is_scattered(const struct program *p)
+{
+    int count = 0;
+    for (int i = 0; i < p->op_count; i++)
+        count += p->op[i].kind == PROGRAM_GATHER;
+    return count >= 4;
+}
 
 int direct_layouts(struct direct *d)
 {
     const struct program *p = d->program;
+    d->scattered = direct_is_scattered(p);
     int(*shape)[2] = plan_alloc(d->plan, sizeof *shape * (size_t)(2 * p->op_count + 1));
     int count = 0, largest = 0, bytes = 16;
     if (!shape)
@@ -323,7 +376,8 @@ int direct_layouts(struct direct *d)
         bool stores = writes(o) || o->kind == PROGRAM_REDUCE || o->kind == PROGRAM_TRANSPOSE;
         const struct program_tile *tile[2] = {&o->tile, stores ? &o->arg[0] : NULL};
         for (int t = 0; t < 2; t++)
-            if (tile[t] && tile[t]->rows > 0 && !d->op[i].vector && o->kind != PROGRAM_LOOP && o->kind != PROGRAM_END)
+            if (tile[t] && tile[t]->rows > 0 && !d->op[i].vector && !direct_is_picked(&d->op[i]) &&
+                o->kind != PROGRAM_LOOP && o->kind != PROGRAM_END)
                 add_shape(shape, &count, d->op[i].aside ? tile[t]->columns : tile[t]->rows,
                           d->op[i].aside ? tile[t]->rows : tile[t]->columns);
         if (moves_columns(p, d->op, i)) {
@@ -343,31 +397,34 @@ int direct_layouts(struct direct *d)
     int wide = shape[largest][1] > 1 ? d->vector : 1, vectors = shape[largest][0] * shape[largest][1] / wide;
     /* Of a row that loops take by turns a vector a turn: the turns that stay make up for it. */
     bool turns = shape[largest][0] == 1 && wide > 1 && program_holds(p, PROGRAM_LOOP);
-    int each = turns ? 1 : BYTES_OF_THREAD / (wide * bytes), threads = power_below(vectors / (each ? each : 1));
+    int each = turns || d->scattered ? 1 : BYTES_OF_THREAD / (wide * bytes),
+        threads = power_below(vectors / (each ? each : 1));
     int most_threads = turns ? 2 * MANY_THREADS : MANY_THREADS;
     int few = power_below(vectors < FEW_THREADS ? vectors : FEW_THREADS);
     threads = threads > most_threads ? most_threads : threads < few ? few : threads;
     while (threads < d->l->arch->max_threads && vectors / threads > MOST_VECTORS * (each > 4 ? each / 4 : 1))
         threads *= 2;
     threads = threads < 32 ? 32 : threads;
-    d->plan->layout = plan_alloc(d->plan, sizeof *d->plan->layout * DIRECT_MAX_LAYOUTS);
+    d->plan->layout = plan_alloc(d->plan, sizeof *d->plan->layout * (DIRECT_MAX_LAYOUTS + DIRECT_MAX_WHOLE));
     if (!d->plan->layout)
         return 3;
     for (int i = 0; i < count; i++) {
         d->extent[i] = (struct direct_shape){shape[i][0], shape[i][1]};
         struct plan_layout *l = &d->plan->layout[i];
-        *l = place_threads(d->extent[i], d->vector, threads);
+        *l = place_threads(d->extent[i], d->vector, threads, d->scattered || program_holds(p, PROGRAM_PICK));
         l->apart = direct_has_windows(d) ? 1 : l->down;
     }
     d->threads = threads;
-    d->plan->layout_count = count;
-    return 0;
+    d->plan->layout_count = d->shapes = count;
+    return add_whole_rows(d);
 }
 
 int direct_layout_of(const struct direct *d, int rows, int cols)
 {
     int best = -1;
-    for (int i = 0; i < d->plan->layout_count; i++) {
+    if (d->whole_row && cols > 1)
+        return plan_number(d->whole_row);
+    for (int i = 0; i < d->shapes; i++) {
         const struct direct_shape *l = &d->extent[i];
         bool covers = (rows == 1 || rows == l->rows) && (cols == 1 || cols == l->cols);
         bool exact = rows == l->rows && cols == l->cols;

@@ -39,6 +39,7 @@ static int begin_loop(struct direct *d, int number, int turns, bool kept, int le
     int loop = d->op[number].loop;
     d->around[d->depth++] = plan_number(loop);
     d->loaded[d->depth] = 0;
+    d->gathered = d->number_count = 0;
     return direct_add_step(d, (struct plan_step){.op = PLAN_LOOP,
                                                  .ring = -1,
                                                  .tensor = -1,
@@ -55,6 +56,7 @@ static int begin_loop(struct direct *d, int number, int turns, bool kept, int le
 static int end_loop(struct direct *d)
 {
     d->depth--;
+    d->number_count = 0;
     return direct_add_step(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
 }
 
@@ -116,6 +118,8 @@ static int carry_on(struct direct *d, int loop, const int *total)
         node[k] = direct_value_of(d, &end->value[k]);
         if (node[k] < 0 || d->misfit)
             return direct_failed(d, d->program->op[loop].end);
+        if ((node[k] = direct_pairs(d, node[k], d->layout)) < 0)
+            return 3;
     }
     for (int k = 0; k < count && !status; k++) {
         bool later = false;
@@ -155,7 +159,7 @@ static void find_ahead(struct direct *d, int loop, struct ahead *a)
     for (int i = loop + 1; i < d->program->op[loop].end; i++) {
         const struct program_op *o = &d->program->op[i];
         bool fits = o->kind == PROGRAM_LOAD && o->depth == d->program->op[loop].depth + 1 && o->tile.columns > 1 &&
-                    !d->op[i].place && !d->op[i].aside && direct_is_free(d, i) && a->count < 8;
+                    !d->op[i].picks && !d->op[i].place && !d->op[i].aside && direct_is_free(d, i) && a->count < 8;
         int bytes = fits ? (int)tw_dtype_bytes(o->tile.dtype) * o->tile.rows * o->tile.columns / d->threads : 0;
         if (!fits || (registers += (bytes + 3) / 4) > AHEAD_REGISTERS)
             continue;

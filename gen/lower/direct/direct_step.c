@@ -27,67 +27,18 @@ int direct_add_step(struct direct *d, struct plan_step step)
 /* Names that the template's own variables have. */
 static bool is_taken(const struct plan *p, const char *name)
 {
-    static const char *const own[] = {"i",
-                                      "j",
-                                      "e",
-                                      "row",
-                                      "column",
-                                      "row0",
-                                      "row1",
-                                      "turn",
-                                      "from",
-                                      "inside",
-                                      "args",
-                                      "column0",
-                                      "lane",
-                                      "column1",
-                                      "vector",
-                                      "item",
-                                      "entry",
-                                      "arguments",
-                                      "shared_memory",
-                                      "part",
-                                      "group",
-                                      "auto",
-                                      "bool",
-                                      "break",
-                                      "case",
-                                      "char",
-                                      "class",
-                                      "const",
-                                      "do",
-                                      "double",
-                                      "else",
-                                      "enum",
-                                      "float",
-                                      "for",
-                                      "if",
-                                      "int",
-                                      "long",
-                                      "new",
-                                      "short",
-                                      "signed",
-                                      "sizeof",
-                                      "static",
-                                      "struct",
-                                      "switch",
-                                      "this",
-                                      "union",
-                                      "unsigned",
-                                      "void",
-                                      "while",
-                                      "u16",
-                                      "u32",
-                                      "u64",
-                                      "i64",
-                                      "u8",
-                                      "min",
-                                      "max"};
+    static const char *const own[] = {
+        "i",      "j",       "e",      "row",     "column", "row0", "row1",  "turn",     "from",      "inside",
+        "args",   "column0", "lane",   "column1", "vector", "word", "item",  "entry",    "arguments", "shared_memory",
+        "part",   "group",   "auto",   "bool",    "break",  "case", "char",  "class",    "const",     "do",
+        "double", "else",    "enum",   "float",   "for",    "if",   "int",   "long",     "new",       "short",
+        "signed", "sizeof",  "static", "struct",  "switch", "this", "union", "unsigned", "void",      "while",
+        "row2",   "row3",    "row4",   "row5",    "u16",    "u32",     "u64",    "i64",     "u8",     "min",  "max"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], name) == 0)
             return true;
     size_t digits = strspn(name + 1, "0123456789");
-    if ((name[0] == 'k' || name[0] == 'v') && digits && !name[1 + digits]) /* as values are called */
+    if (strchr("kvhp", name[0]) && name[0] && digits && !name[1 + digits]) /* as values are called */
         return true;
     for (int i = 0; i < p->axis_count; i++)
         if (strncmp(name, "at_", 3) == 0 && strcmp(p->axis[i], name + 3) == 0)
@@ -234,6 +185,41 @@ int direct_validity(struct direct *d, const struct program_tile *tile, int which
 
 /* ---- loads and stores -------------------------------------------------------------------------------------------- */
 
+/* Rows by numbers that are so many apart: what they have in common is computed once, into a place. Returns the number
+ * with that; the node where it is too simple, or wider than 32 bits; -1 out of memory. */
+static int common_number(struct direct *d, int node)
+{
+    struct expr_graph *g = &d->plan->fused;
+    int64_t more = 0, number, low, high;
+    int base = node, place = 0;
+    for (int i = 0; g->node[base].op == EXPR_ADD && i < 2; i++)
+        if (expr_is_int(g, g->node[base].arg[i], &number)) {
+            more += number;
+            base = g->node[base].arg[1 - i];
+            i = -1;
+        }
+    expr_range(g, base, &low, &high);
+    if (!d->scattered || g->node[base].op == EXPR_TILE || low < INT32_MIN || high > INT32_MAX)
+        return node;
+    for (int i = 0; i < d->number_count; i++)
+        place = d->number[i].node == base ? d->number[i].place : place;
+    if (!place) {
+        int rows = d->plan->layout[d->layout].rows;
+        if (!d->number)
+            d->number = plan_alloc(d->plan, sizeof *d->number * DIRECT_MAX_STEPS);
+        place = d->number ? direct_new_place(d, "number", (struct direct_shape){rows, 1}, TW_INT32, false, 0) : 0;
+        if (!place)
+            return -1;
+        d->plan->place[plan_number(place)].narrow = true;
+        if (direct_set(d, place, base))
+            return -1;
+        if (d->number_count < DIRECT_MAX_STEPS)
+            d->number[d->number_count++] = (struct direct_number){base, place};
+    }
+    int leaf = expr_leaf(g, EXPR_TILE, EXPR_INT, plan_number(place));
+    return leaf < 0 ? -1 : more ? expr_binary(g, EXPR_ADD, leaf, expr_int(g, more)) : leaf;
+}
+
 /* Coordinates of the element at ROW and COLUMN, into step->at. 0, 1 or 3. */
 static int address(struct direct *d, int number, struct plan_step *step, int rows)
 {
@@ -247,6 +233,8 @@ static int address(struct direct *d, int number, struct plan_step *step, int row
         int node = gathered ? direct_value_of(d, &o->arg[scatters]) : direct_value(d, c->start);
         if (node < 0)
             return direct_failed(d, number);
+        if (gathers && gathered && (node = common_number(d, node)) < 0)
+            return 3;
         if (c->length > 1 && !gathered) {
             enum expr_op op = c->column != d->swapped ? EXPR_COLUMN : EXPR_ROW;
             int at = expr_leaf(g, op, EXPR_INT, 0);
@@ -311,7 +299,8 @@ int direct_load_guarded(struct direct *d, int number, int place, int guard)
                              .cols = held.cols,
                              .call = "load"};
     int status = address(d, number, &step, o->tile.rows),
-        inside = direct_validity(d, &o->tile, DIRECT_ROWS | DIRECT_COLUMNS);
+        inside = direct_within_tensor(d, o) ? direct_beyond(d, &o->tile, DIRECT_COLUMNS, -1)
+                                 : direct_validity(d, &o->tile, DIRECT_ROWS | DIRECT_COLUMNS);
     d->swapped = false;
     if (status || inside == -2)
         return status ? status : direct_failed(d, number);
@@ -361,10 +350,18 @@ static int of_windows(struct direct *d, int number, int place)
     return direct_add_step(d, step);
 }
 
-void direct_hold(struct direct *d, int place)
+/* Rows by numbers that are on their way at once, as many as compilers leave it at: registers of a thread. */
+enum { SCATTERED_REGISTERS = 64 };
+
+void direct_hold(struct direct *d, int place, bool gathered)
 {
-    int loaded = 0;
-    d->loaded[d->depth] += d->plan->place[plan_number(place)].registers;
+    int loaded = 0, more = d->plan->place[plan_number(place)].registers;
+    if (gathered && d->scattered) {
+        int room = SCATTERED_REGISTERS - d->gathered;
+        more = more < room ? more : room > 0 ? room : 0;
+        d->gathered += more;
+    }
+    d->loaded[d->depth] += more;
     for (int i = 0; i <= d->depth; i++)
         loaded += d->loaded[i];
     d->most_loaded = loaded > d->most_loaded ? loaded : d->most_loaded;
@@ -374,11 +371,14 @@ int direct_load(struct direct *d, int number)
 {
     const struct program_op *o = &d->program->op[number];
     struct direct_shape shape = {o->tile.rows, o->tile.columns};
-    int status = d->op[number].window || o->kind != PROGRAM_LOAD ? 0 : direct_windows(d, number);
+    bool alone = d->op[number].window || o->kind != PROGRAM_LOAD || direct_is_picked(&d->op[number]);
+    int status = alone ? 0 : direct_windows(d, number);
     if (status)
         return status;
     if (d->op[number].aside)
         shape = (struct direct_shape){o->tile.columns, o->tile.rows};
+    if (direct_is_picked(&d->op[number]) && shape.cols > 1)
+        d->whole_row = plan_some(direct_whole_row(d, shape.rows, shape.cols));
     int place = direct_new_place(d, direct_word_of(d, number, d->plan->tensor[o->tensor].name), shape, o->tile.dtype,
                                  shape.cols > 1, 0);
     d->op[number].place = place;
@@ -386,8 +386,39 @@ int direct_load(struct direct *d, int number)
         return 3;
     if (d->op[number].window)
         return of_windows(d, number, place);
-    direct_hold(d, place);
-    return direct_load_into(d, number, place);
+    direct_hold(d, place, o->kind == PROGRAM_GATHER);
+    status = direct_load_into(d, number, place);
+    d->whole_row = 0;
+    return status;
+}
+
+/* A column of what was loaded: no instruction, or the conversion of its elements. */
+int direct_pick(struct direct *d, int number)
+{
+    const struct program_op *o = &d->program->op[number];
+    int load = (int)d->program->graph->node[o->arg[0].node].integer;
+    if (!direct_is_picked(&d->op[load]))
+        return direct_refuse(d, number,
+                             "columns are picked of a tile that is computed with, too; load it once more for that");
+    enum tw_dtype dtype = direct_value_dtype(d->program->graph->node[o->tile.node].type);
+    struct direct_shape shape = {o->tile.rows, 1};
+    const char *name = plan_text(d->plan, "%s_%d", d->plan->place[plan_number(d->op[load].place)].name, o->which);
+    int place = name ? direct_new_place(d, name, shape, dtype, false, 0) : 0;
+    if (!place)
+        return 3;
+    d->op[number].place = place;
+    const struct plan_place *at = &d->plan->place[plan_number(place)];
+    struct plan_step step = {.op = PLAN_TOUCH,
+                             .ring = -1,
+                             .tensor = -1,
+                             .place = place,
+                             .window = d->op[load].place,
+                             .skip = o->which,
+                             .layout = at->layout,
+                             .rows = at->rows,
+                             .cols = 1,
+                             .call = "pick"};
+    return direct_add_step(d, step);
 }
 
 int direct_store(struct direct *d, int number)
@@ -420,6 +451,8 @@ int direct_store(struct direct *d, int number)
     d->swapped = false;
     if (status || node < 0 || d->misfit)
         return status ? status : direct_failed(d, number);
+    if (!scatters && (node = direct_pairs(d, node, d->layout)) < 0)
+        return 3;
     step.inside = plan_some(inside);
     step.node = plan_some(node);
     struct direct_bounds bounds;

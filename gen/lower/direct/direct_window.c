@@ -175,7 +175,8 @@ static void collect(const struct direct *d, int number, struct group *g)
     if (g->over >= 0)
         g->row = take_apart(p->graph, first->at[g->over].start);
     for (int i = number; i < p->op_count && p->op[i].kind != PROGRAM_LOOP && p->op[i].kind != PROGRAM_END; i++) {
-        if (d->op[i].place || d->op[i].aside || !is_beside(p, first, &p->op[i], rank) || g->points == MOST_POINTS)
+        if (d->op[i].place || d->op[i].aside || direct_is_picked(&d->op[i]) ||
+            !is_beside(p, first, &p->op[i], rank) || g->points == MOST_POINTS)
             continue;
         int64_t column = take_apart(p->graph, p->op[i].at[rank - 1].start).number;
         int64_t row = g->over < 0 ? 0 : take_apart(p->graph, p->op[i].at[g->over].start).number;
@@ -262,7 +263,7 @@ static int load(struct direct *d, const struct group *group, struct window *w)
     struct plan_place *place = &d->plan->place[plan_number(w->place)];
     place->more = more;
     place->registers = place->registers / group->each * (group->each + more);
-    direct_hold(d, w->place);
+    direct_hold(d, w->place, false);
     struct plan_step step = {.op = PLAN_GLOBAL,
                              .ring = -1,
                              .tensor = o->tensor,

@@ -2,6 +2,7 @@
 #include "lower/direct/direct.h"
 
 #include <stdio.h>
+#include <string.h>
 
 #include "lower/family.h"
 
@@ -34,6 +35,8 @@ static int lower_op(struct direct *d, int i)
         return direct_reduce(d, i);
     case PROGRAM_TRANSPOSE:
         return direct_transpose(d, i);
+    case PROGRAM_PICK:
+        return direct_pick(d, i);
     case PROGRAM_STAGE:
     case PROGRAM_PARAM:
     case PROGRAM_RESULT:
@@ -122,6 +125,23 @@ static bool is_moved(enum tw_dtype dtype)
     return !real || dtype == TW_BF16 || dtype == TW_FP16 || dtype == TW_FP32;
 }
 
+/* Rows by numbers: where constants alone say how far neighbours are apart, that is a number, and rows whose numbers
+ * differ by constants have one address and offsets. Launches with other strides take the next variant. */
+static void fix_strides(const struct expr_graph *g, struct plan_tensor *t, int gathered)
+{
+    int64_t stride = 1, extent;
+    for (int d = t->rank - 1; d >= gathered; d--) {
+        int64_t given;
+        if (d < t->rank - 1 && (!expr_is_int(g, t->stride[d], &given) || given != stride))
+            return;
+        if (d < t->rank - 1 && stride <= INT32_MAX)
+            t->fixed[d] = stride;
+        if (!expr_is_int(g, t->dim[d], &extent))
+            return;
+        stride *= extent;
+    }
+}
+
 static int decide_tensors(struct direct *d)
 {
     struct plan *p = d->plan;
@@ -143,6 +163,8 @@ static int decide_tensors(struct direct *d)
     p->bytes_moved = moved;
     for (int i = 0; d->vector > 1 && i < d->program->op_count; i++) {
         const struct program_op *o = &d->program->op[i];
+        if (o->kind == PROGRAM_GATHER)
+            fix_strides(&p->graph, &p->tensor[o->tensor], o->gathered);
         bool stores = o->kind == PROGRAM_STORE || o->kind == PROGRAM_STORE_ADD || o->kind == PROGRAM_SCATTER_ADD;
         bool vectors = ((o->kind == PROGRAM_LOAD || o->kind == PROGRAM_GATHER) && o->tile.columns > 1) ||
                        (stores && o->arg[0].columns > 1);
@@ -180,6 +202,13 @@ static int finish(struct direct *d)
     int registers = 24 + d->most_loaded;
     for (int i = 0; i < p->place_count; i++)
         registers += p->place[i].turns || !p->place[i].packed ? p->place[i].registers : 0;
+    for (int i = 0; i < d->role->step_count; i++) {
+        /* An element of what is there is converted where it is needed; what is loaded is held by its body. */
+        const struct plan_step *s = &d->role->step[i];
+        const struct plan_place *place = s->place ? &p->place[plan_number(s->place)] : NULL;
+        bool body = place && (strcmp(s->call, "pick") == 0 || (d->scattered && s->op == PLAN_GLOBAL && !place->packed));
+        registers -= body ? place->registers : 0;
+    }
     const struct spec_value *most = program_field(d->l, FIELD_REGISTERS), *spills = program_field(d->l, FIELD_SPILLS);
     p->registers_estimate = registers;
     p->register_limit = most->set ? (int)most->integer : 0;
@@ -245,7 +274,8 @@ static int lower(const struct program_lowering *l)
     return status ? status : finish(&d);
 }
 
-/* Two where vectors ask for more than any address and any rows. */
+/* Two where vectors ask for more than any address and any rows. Rows by numbers of their own want both: element by
+ * element they would be many instructions. */
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
     (void)arch;
@@ -257,7 +287,7 @@ static int variants(const struct spec *spec, const struct spec_kernel *kernel, c
     int count = 1;
     if (op && reached && whole) {
         direct_survey(p, op, reached);
-        count = direct_vector(spec, kernel, op, whole) > 1 ? 2 : 1;
+        count = !direct_is_scattered(p) && direct_vector(spec, kernel, op, whole) > 1 ? 2 : 1;
     }
     plan_free(&scratch);
     return count;

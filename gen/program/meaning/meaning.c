@@ -560,13 +560,6 @@ static int carry(struct meaning *m, const struct program_op *op, struct meaning_
     return materialise(m, op, tape, false, m->p->graph->node[tile->node].type, tile->rows, tile->columns, to);
 }
 
-static void swap(struct meaning_cells *a, struct meaning_cells *b)
-{
-    struct meaning_cells c = *a;
-    *a = *b;
-    *b = c;
-}
-
 static int run_operations(struct meaning *m, int from, int to);
 
 /* The entries of a list: the last dim of its tensor at the place that the loop names. */
@@ -627,7 +620,7 @@ static int run_turns(struct meaning *m, int number_of_loop, struct meaning_turns
         for (int k = 0; k < op->carried && !status; k++)
             go_on_with_sum(m, first + k);
         for (int k = 0; k < op->carried && !status; k++)
-            swap(&m->state.result[first + k], &m->spare[first + k]);
+            meaning_swap(&m->state.result[first + k], &m->spare[first + k]);
     }
     return status;
 }
@@ -640,13 +633,13 @@ static int put_together(struct meaning *m, int number_of_loop)
     struct operands *o = &m->operands[number_of_loop];
     int first = number_of_loop + 1, result = op->end + 1, status = 0;
     for (int k = 0; k < op->carried; k++) {
-        swap(&m->state.result[first + k], &m->state.result[result + k]);
-        swap(&m->state.result[first + k], &o->half[k]);
+        meaning_swap(&m->state.result[first + k], &m->state.result[result + k]);
+        meaning_swap(&m->state.result[first + k], &o->half[k]);
     }
     for (int k = 0; k < op->carried && !status; k++)
         status = carry(m, op, &o->combine[k], first + k, &m->spare[first + k]);
     for (int k = 0; k < op->carried && !status; k++)
-        swap(&m->state.result[first + k], &m->spare[first + k]);
+        meaning_swap(&m->state.result[first + k], &m->spare[first + k]);
     return status;
 }
 
@@ -661,10 +654,10 @@ static int run_parts(struct meaning *m, int number_of_loop, struct meaning_turns
         status = run_turns(m, number_of_loop, meaning_part_of(&c, i, parts));
         status = status || i == 0 ? status : put_together(m, number_of_loop);
         for (int k = 0; k < op->carried; k++) /* which is aside while the next part runs */
-            swap(&m->state.result[number_of_loop + 1 + k], &o->half[k]);
+            meaning_swap(&m->state.result[number_of_loop + 1 + k], &o->half[k]);
     }
     for (int k = 0; k < op->carried; k++)
-        swap(&m->state.result[number_of_loop + 1 + k], &o->half[k]);
+        meaning_swap(&m->state.result[number_of_loop + 1 + k], &o->half[k]);
     return status;
 }
 
@@ -708,6 +701,9 @@ static int run_operations(struct meaning *m, int from, int to)
         case PROGRAM_TRANSPOSE:
             status = transpose(m, i);
             break;
+        case PROGRAM_PICK:
+            meaning_pick(m->p, i, m->state.result);
+            break;
         case PROGRAM_STAGE:
             status = carry(m, op, &m->operands[i].arg[0], i, &m->state.result[i]);
             break;
@@ -716,7 +712,7 @@ static int run_operations(struct meaning *m, int from, int to)
             i = op->end;
             break;
         case PROGRAM_RESULT: /* the loop is over: nothing reads its PARAM before the loop writes it again */
-            swap(&m->state.result[i], &m->state.result[op->loop + 1 + op->which]);
+            meaning_swap(&m->state.result[i], &m->state.result[op->loop + 1 + op->which]);
             break;
         case PROGRAM_STORE:
         case PROGRAM_STORE_ADD:

@@ -240,6 +240,16 @@ struct meaning_output {
     bool add; /* this operation adds */
 };
 
+static inline void meaning_swap(struct meaning_cells *a, struct meaning_cells *b)
+{
+    struct meaning_cells c = *a;
+    *a = *b;
+    *b = c;
+}
+
+/* What PICK `op` of the program takes of its tile; `result` by operation. */
+void meaning_pick(const struct program *p, int op, struct meaning_cells *result);
+
 /* `to` receives the cells of `from`, rows x columns, with rows and columns exchanged. */
 void meaning_turn(const struct meaning_cells *from, int64_t rows, int64_t columns, struct meaning_cells *to);
 

@@ -150,3 +150,17 @@ void meaning_turn(const struct meaning_cells *from, int64_t rows, int64_t column
     to->exact = from->exact;
     to->zeroed = true;
 }
+
+void meaning_pick(const struct program *p, int op, struct meaning_cells *result)
+{
+    const struct program_op *o = &p->op[op];
+    int64_t columns = o->arg[0].columns;
+    struct meaning_cells *from = &result[p->graph->node[o->arg[0].node].integer], *to = &result[op];
+    const double *bound = meaning_bounds(from, o->arg[0].rows * columns);
+    for (int64_t r = 0; r < o->tile.rows; r++) {
+        memcpy(&to->at.real[r], &from->at.real[r * columns + o->which], sizeof(double));
+        to->bound[r] = bound[r * columns + o->which];
+    }
+    to->exact = from->exact;
+    to->zeroed = true;
+}

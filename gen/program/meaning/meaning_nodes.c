@@ -197,6 +197,12 @@ static double gelu_tanh_approx_bound(double x, double e, double value)
     return 1.13 * e + (fabs(x) + e) / 2 * (own + 4 * MEANING_UNIT) + 2 * fabs(value) * MEANING_UNIT + MEANING_LEAST;
 }
 
+/* A step between two numbers is of 1, or of more. */
+static double floor_bound(double x, double e)
+{
+    return e == 0 ? 0 : isfinite(x) ? floor(x + e) - floor(x - e) : e;
+}
+
 /* The bound of value = op(x), x within e. */
 static double function_bound(enum expr_op op, double x, double e, double value)
 {
@@ -561,6 +567,23 @@ static void compute_integer(const struct meaning_node *n)
         integer_bounds(n);
 }
 
+/* A real that a lowering may have on either side of a whole number leaves that open. */
+static void compute_whole(const struct meaning_node *n, bool exact)
+{
+    const double *x = n->arg[0]->at.real, *ex = n->arg[0]->bound;
+    int64_t *r = n->result->at.whole;
+    int inexact = 0;
+    for (int64_t i = 0; i < n->count; i++) {
+        double e = exact ? 0 : ex[i];
+        r[i] = expr_whole(x[i]);
+        n->result->bound[i] = isnan(e)   ? e
+                              : isinf(e) ? (double)INFINITY
+                                         : (double)(expr_whole(x[i] + e) - expr_whole(x[i] - e));
+        inexact |= n->result->bound[i] != 0;
+    }
+    n->result->exact = n->result->zeroed = !inexact;
+}
+
 void meaning_compute(const struct meaning_node *n)
 {
     bool exact = true;
@@ -578,6 +601,9 @@ void meaning_compute(const struct meaning_node *n)
         return;
     case EXPR_ROUND:
         compute_cast(n, exact);
+        return;
+    case EXPR_WHOLES:
+        compute_whole(n, exact);
         return;
     default:
         break;

@@ -57,8 +57,10 @@ static void take(struct meaning_reduction *r, int64_t to, double value, double b
         sum->quantum = quantum < sum->quantum ? quantum : sum->quantum;
     } else {
         *result = chosen(r->reduction, *result, value);
-        r->low[to] = chosen(r->reduction, r->low[to], value - bound);
-        r->high[to] = chosen(r->reduction, r->high[to], value + bound);
+        /* What may be anything may be less than all, though its value is infinite. */
+        bool anything = isinf(bound);
+        r->low[to] = chosen(r->reduction, r->low[to], anything ? -(double)INFINITY : value - bound);
+        r->high[to] = chosen(r->reduction, r->high[to], anything ? (double)INFINITY : value + bound);
     }
 }
 

@@ -131,6 +131,13 @@ static void random_load(struct sample *s)
         v.valid_row = v.valid_column = s->op[s->p.op_count - 1].tile.valid_row =
             s->op[s->p.op_count - 1].tile.valid_column = -1;
     keep(s, v);
+    if (whole && draw(s, 8) == 0) {
+        struct program_op pick = operation(PROGRAM_PICK);
+        pick.arg[0] = pick.tile = tile_of(&v);
+        pick.tile.columns = 1;
+        pick.which = (int)draw(s, (uint64_t)columns);
+        keep(s, give(s, pick, type_of(s, &v)));
+    }
 }
 
 static void random_gather(struct sample *s)

@@ -540,6 +540,10 @@ static void naive_operations(struct naive *s, int from, int to)
             for (int64_t k = 0; k < count; k++)
                 result[k] = naive_at(s, &op->arg[0], k % columns, k / columns);
             break;
+        case PROGRAM_PICK:
+            for (int64_t k = 0; k < count; k++)
+                result[k] = naive_at(s, &op->arg[0], k, op->which);
+            break;
         case PROGRAM_STAGE:
             naive_copy(s, &op->arg[0], &op->tile, result);
             break;

@@ -1,0 +1,42 @@
+-- Multi-scale deformable attention: specs/lib/deform_attn.lua says what it computes and what may be chosen. By default
+-- a row's locations and weights come in vectors, and fp16 pixels are added in pairs; `baseline` reads number by number
+-- and adds in fp32.
+
+local deform = require "lib/deform_attn"
+
+-- Multiples of 1/64 from a quarter outside to a quarter outside on the other side; now and then far away or no number.
+local function around(b, q, s)
+  local draw = (b * 131 + q * 37 + s * 59 + q * s * 7) % 193
+  if draw == 192 then return 1e30 elseif draw == 191 then return -1e30 elseif draw == 190 then return 0 / 0 end
+  return (draw % 97 - 16) / 64
+end
+local function around_heads(b, q, h, s) return around(b + 5 * h, q, s) end
+
+-- Maps of a camera of 800 x 928 pixels, by 8, 16, 32 and 64. Folded: a batch has one head, whose queries are all that
+-- read its maps.
+local camera = { { 100, 116 }, { 50, 58 }, { 25, 29 }, { 13, 15 } }
+local folded = { levels = camera, points = 8, channels = 32, fill = around, bench = { { B = 48, Q = 123376 } } }
+local heads = { levels = camera, points = 8, channels = 32, heads = 8, fill = around_heads,
+                bench = { { B = 48, Q = 15422 } } }
+-- Maps of one row, one column, one pixel.
+local odd = { levels = { { 8, 4 }, { 1, 6 }, { 3, 1 }, { 1, 1 } }, points = 3, channels = 24, fill = around }
+
+local function like(base, more)
+  local made = {}
+  for name, value in pairs(base) do made[name] = value end
+  for name, value in pairs(more) do made[name] = value end
+  return deform(made)
+end
+
+local few = { { B = 1, Q = 66 }, { B = 2, Q = 3 } }
+kernel "deform_attn_fp16" (like(folded, { dtype = "fp16", sums = "fp16", run = few }))
+kernel "deform_attn_fp16_softmax" (like(folded, { dtype = "fp16", sums = "fp16", softmax = true, run = few }))
+kernel "deform_attn_fp16_baseline" (like(folded, { dtype = "fp16", loads = "numbers", run = few }))
+kernel "deform_attn_fp16_heads" (like(heads, { dtype = "fp16", sums = "fp16", run = few }))
+kernel "deform_attn_fp32_heads" (like(heads, { dtype = "fp32", run = few }))
+kernel "deform_attn_bf16_padded" (like(odd, {
+  dtype = "bf16", of = "fp32", padded = true, softmax = true, run = { { B = 2, Q = 70 }, { B = 3, Q = 2 } },
+}))
+kernel "deform_attn_fp16_odd" (like(odd, {
+  dtype = "fp16", of = "fp32", run = { { B = 2, Q = 67 }, { B = 3, Q = 2 }, { B = 0, Q = 5 } },
+}))
