@@ -1,8 +1,10 @@
 #!/bin/sh
 # Emitted modules of Python: they compile without a word, keep to the stable ABI, refuse what is wrong without a launch,
 # in thousands of random calls and from eight threads, quietly under ASan; and compute on the emulator. TAP on stdout.
-#   usage: tests/python.sh [PROGRAM], from the top of the tree. Needs a C compiler, Python 3.10 or newer with its headers
-#   and build/libtilewright-emu.a; what needs NVRTC, clang, PyTorch or a free-threaded Python is told and not run.
+# So does the package tilewright (python/tilewright).
+#   usage: tests/python.sh [PROGRAM], from the top of the tree. Needs a C compiler, Python 3.10 or newer with its headers,
+#   build/libtilewright-emu.a and build/libtilewright-python.so; what needs NVRTC, clang, PyTorch or a free-threaded
+#   Python is told and not run.
 set -u
 program=${1:-build/tilewright}
 cc=${CC:-cc}
@@ -234,10 +236,18 @@ planted 's/^        (v->read_only \&\& e->out))/        0)/' "read-only outputs 
 planted 's/^    Py_CLEAR(v->hold);$/    v->hold = NULL;/' "a capsule is lost" "no managed tensor is left"
 planted 's/own.context_device(&now) || now != all->device/own.context_device(\&now)/' "another device's context is left" "its context is entered"
 
+# ---- the package -----------------------------------------------------------------------------------------------------
+
+TILEWRIGHT=$program TILEWRIGHT_LIBRARY=build/libtilewright-python.so
+[ "${TILEWRIGHT_CACHE:-off}" != off ] || TILEWRIGHT_CACHE=$work/cache
+export TILEWRIGHT TILEWRIGHT_LIBRARY TILEWRIGHT_CACHE
+[ -z "$nvrtc" ] || CUDA_HOME=${nvrtc%/*/*}
+python python3 "$work/so:python" tests/python/package.py "${nvrtc:+run}"
+said package
+
 # ---- on the emulator -------------------------------------------------------------------------------------------------
 
 if [ -n "$nvrtc" ]; then
-    CUDA_HOME=${nvrtc%/*/*}
     for arch in sm_90a sm_80; do
         python python3 "$work/so" tests/python/emulated.py $arch
         said "emulator of $arch"

@@ -121,8 +121,8 @@ def bf16(x):
 
 
 generator = random.Random(1)
-values = [0.0, -0.0, 1.0, -2.5, 65504.0, 65519.0, 65520.0, 2.0 ** -24, 2.0 ** -25, 3 * 2.0 ** -25, 2.0 ** -14, 1e300, -1e300,
-          float("inf"), 2049.0, 2051.0, 1 - 2.0 ** -12]
+values = [0.0, -0.0, 1.0, -2.5, 65504.0, 65519.0, 65520.0, 2.0 ** -24, 2.0 ** -25, 3 * 2.0 ** -25, 2.0 ** -14, 1e300,
+          -1e300, float("inf"), 2049.0, 2051.0, 1 - 2.0 ** -12]
 values += [generator.uniform(-2, 2) * 2.0 ** generator.randint(-28, 17) for _ in range(300)]
 wrong = [x for x in values if bits_of(x, 0)[0] != fp16(x)]
 check(not wrong, "numbers become fp16", wrong[:4])
@@ -168,12 +168,14 @@ for name, b, kind, words in (
         ("a freed tensor that is owned", tensor((48, 64), flags=16, kind=Owning), ValueError, (here, "was freed")),
         ("a storage that is gone", tensor((48, 64), data=0), ValueError, ("B is NULL",)),
         ("an address that is none", tensor((48, 64), data=2 ** 60), ValueError, ("B is 0x1000000000000000",)),
-        ("an odd address", tensor((48, 64), data=0x7f0000000001), ValueError, ("B is 0x7f0000000001, no multiple of 16 bytes",)),
+        ("an odd address", tensor((48, 64), data=0x7f0000000001), ValueError,
+         ("B is 0x7f0000000001, no multiple of 16 bytes",)),
         ("no DLPack of this version", None, ValueError, (here, "DLPack 7.1")),
         ("a typestr of another order", Interface(0x7f0000000000, (48, 64), ">V2"), ValueError, (here, "typestr")),
         ("a typestr that is none", Interface(0x7f0000000000, (48, 64), "half"), ValueError, (here, "typestr")),
         ("a typestr of no text", Interface(0x7f0000000000, (48, 64), 7), ValueError, (here, "typestr")),
-        ("strides that split elements", Interface(0x7f0000000000, (48, 64), "<V2", (127, 2)), ValueError, (here, "127")),
+        ("strides that split elements", Interface(0x7f0000000000, (48, 64), "<V2", (127, 2)), ValueError,
+         (here, "127")),
         ("too few strides", Interface(0x7f0000000000, (48, 64), "<V2", (2,)), ValueError, (here, "strides")),
         ("an interface of 20 dimensions", Interface(0x7f0000000000, (1,) * 20, "<V2"), ValueError, (here, "must be 2")),
         ("no address", Interface("here", (48, 64), "<V2"), ValueError, (here,)),
@@ -192,7 +194,8 @@ refused("a device that is not there", lambda: call(*(tensor(s, c, b, device=7) f
     ((40, 64), 4, 16), ((48, 64), 4, 16), ((48,), 2, 32), ((40, 48), 2, 32)))), RuntimeError, "no context of device 7")
 refused("a device past counting", lambda: call(*(tensor(s, c, b, device=2 ** 31 - 1) for s, c, b in (
     ((40, 64), 4, 16), ((48, 64), 4, 16), ((48,), 2, 32), ((40, 48), 2, 32)))), ValueError, "device 2147483647")
-refused("a read-only output", lambda: call(d=f32((40, 48), kind=Plain, flags=1)), ValueError, "'D' (position 4): read only")
+refused("a read-only output", lambda: call(d=f32((40, 48), kind=Plain, flags=1)), ValueError,
+        "'D' (position 4): read only")
 refused("a copy for an output", lambda: call(d=f32((40, 48), kind=Owning, flags=2)), ValueError, "'D'", "copy")
 refused("a read-only interface", lambda: call(d=Interface(0x7f0000000000, (40, 48), "<f4", read_only=True)), ValueError,
         "'D'", "read only")

@@ -70,10 +70,13 @@ else:
     y = floats(Y, 4 * P * C)
     check(y[:R * C] == [0.5 * x[i] - 7 + 255 + 2 ** 20 for i in range(R * C)], "py_rows: rows, with scalars", y[:4])
     check(all(v == -1.0 for v in y[R * C:]), "py_rows: rows that a size leaves out")
-    check(floats(total, C) == [1000.0 + sum(x[r * C + c] for r in range(R)) for c in range(C)], "py_rows: what is added to")
+    check(floats(total, C) == [1000.0 + sum(x[r * C + c] for r in range(R)) for c in range(C)],
+          "py_rows: what is added to")
     words = dict(f=1, a=0, b=0, n=1, u=1, big=1, R=R)
-    for name, value, text in (("n", 2 ** 31, "-2147483648 to 2147483647"), ("u", -1, "0 to 255"), ("u", 256, "0 to 255"),
-                              ("n", 1.5, "whole number"), ("big", 2 ** 63, "9223372036854775807"), ("R", -1, "0 to"),
+    for name, value, text in (("n", 2 ** 31, "-2147483648 to 2147483647"), ("u", -1, "0 to 255"),
+                              ("u", 256, "0 to 255"), ("n", 1.5, "whole number"),
+                              ("big", 2 ** 63, "9223372036854775807"),
+                              ("R", -1, "0 to"),
                               ("R", 2 ** 40, "R is 1099511627776"), ("u", "x", "'x'")):
         try:
             py_rows.py_rows(X, total, Y, **dict(words, **{name: value}))

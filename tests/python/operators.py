@@ -1,5 +1,5 @@
-"""NAME.pyi and NAME_torch.py say what NAME_python.c does. Where there is no PyTorch a stand-in has the few words that the
-file takes of it: what it knows of shapes is tried, and not that PyTorch takes the file."""
+"""NAME.pyi and NAME_torch.py say what NAME_python.c does. Where there is no PyTorch a stand-in has the few words that
+the file takes of it: what it knows of shapes is tried, and not that PyTorch takes the file."""
 import ast
 import importlib
 import inspect

@@ -47,8 +47,9 @@ def any_tensor(right, code, bits):
         return any_object()
     other = pick.random() < 0.04
     shape = shape_of(right)
-    one = tensor(shape, pick.choice((0, 1, 2, 4, 5, 6, 10, 255)) if other else code, pick.choice((8, 16, 32, 64)) if other
-                 else bits, data=0x7f0000000000 if pick.random() < 0.95 else pick.getrandbits(pick.choice((1, 48, 64))),
+    one = tensor(shape, pick.choice((0, 1, 2, 4, 5, 6, 10, 255)) if other else code,
+                 pick.choice((8, 16, 32, 64)) if other else bits,
+                 data=0x7f0000000000 if pick.random() < 0.95 else pick.getrandbits(pick.choice((1, 48, 64))),
                  stride=stride_of(shape), kind=pick.choice(KINDS) if pick.random() < 0.3 else Tensor,
                  lanes=1 if pick.random() < 0.98 else pick.getrandbits(16),
                  device_type=CUDA if pick.random() < 0.97 else pick.randrange(20),
@@ -62,7 +63,8 @@ def attempt(count):
     done = raised = wrong = 0
     for _ in range(count):
         m, n, k = pick.choice(((40, 48, 64), (1, 48, 64), (40, 0, 64), (8, 8, 8)))
-        given = [any_tensor((m, k), 4, 16), any_tensor((n, k), 4, 16), any_tensor((n,), 2, 32), any_tensor((m, n), 2, 32)]
+        given = [any_tensor((m, k), 4, 16), any_tensor((n, k), 4, 16), any_tensor((n,), 2, 32),
+                 any_tensor((m, n), 2, 32)]
         while given and pick.random() < 0.05:
             given.pop()
         words = {"alpha": 1.0}
