@@ -46,14 +46,12 @@ void compile_tables_fill(struct compile_tables *tables)
     tables->options.library_family = tables->library;
     for (const struct emit_embedded *f = emit_embedded; f->name && modules < COMPILE_FAMILIES; f++) {
         size_t length = strlen(f->name);
-        static const char table[] = "\nreturn {"; /* a family; what else a module gives makes kernels */
-        if (strncmp(f->name, "lib/", 4) != 0 || length < 9 || strcmp(f->name + length - 4, ".lua") != 0 ||
-            !strstr(f->begin, table))
+        bool module = strncmp(f->name, "lib/", 4) == 0 && length > 8 && strcmp(f->name + length - 4, ".lua") == 0;
+        if (!module || !strstr(f->begin, "\nreturn {")) /* what is no table makes kernels, and is no family */
             continue;
-        snprintf(tables->library_text[modules], sizeof tables->library_text[modules], "%.*s", (int)length - 8,
-                 f->name + 4);
-        tables->library[modules] = tables->library_text[modules];
-        modules++;
+        char *name = tables->library_text[modules];
+        snprintf(name, sizeof tables->library_text[modules], "%.*s", (int)length - 8, f->name + 4);
+        tables->library[modules++] = name;
     }
 }
 
