@@ -32,7 +32,7 @@ profile
 refused 2 'which spec?' "no spec"
 profile specs/gemm.lua --device emu
 refused 2 'write --kernel and one of' "which kernel?"
-for option in "--device gpu" "--block last" "--stamps 3" "--from 9 --to 9" "--sms 5000"; do
+for option in "--device gpu" "--block last" "--stamps 3" "--from 9 --to 9" "--sms 5000" "--passes 17"; do
     # shellcheck disable=SC2086
     profile specs/gemm.lua --kernel gemm_bf16 $option
     refused 2 "${option%% *}" "$option"
@@ -112,6 +112,23 @@ fi
 profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --variant 0 --device emu --set M=512,N=512,K=512
 cmp -s "$work/out" "$work/first"
 ok $? "the same twice"
+# Passes stamp a part each, and together what one does, as often.
+counts() { awk '/^  (producer|consumer|block)/ { print $1 } $1 ~ /^[0-9]+$/ && $7 == "%" { print $1, $2, $3, $4 }' "$1"; }
+counts "$work/first" >"$work/whole"
+profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --variant 0 --device emu --set M=512,N=512,K=512 --passes 3 \
+    --keep "$work/third"
+is 0 && prints '^pass 3 of 3 ' && grep -q ', profile build: 32768 stamps, pass 1 of 3$' "$work/third/gemm_bf16.sm_90a.cu"
+ok $? "three passes"
+counts "$work/out" >"$work/parts"
+[ -s "$work/whole" ] && diff "$work/whole" "$work/parts" >"$work/diff"
+ok $? "passes together have each step as often as one"
+marks() { grep -c 'profile_mark<[1-9]' "$1/gemm_bf16.sm_90a.cu"; }
+[ $((3 * $(marks "$work/third"))) -lt $((2 * $(marks "$work/kept"))) ]
+ok $? "a pass of three has less than two thirds of the stamps"
+profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --variant 0 --device emu --set M=512,N=512,K=512 --passes 16
+refused 1 'come in at most 5 parts' "more passes than there are parts"
+profile specs/rows.lua --kernel softmax --arch sm_80 --device emu --passes 2
+refused 1 'come in at most 1 part$' "a kernel that is stamped whole"
 profile specs/gemm.lua --kernel gemm_bf16 --arch sm_90a --variant 0 --device emu --set M=512,N=512,K=512 --block middle
 is 0 && prints '^steps of block 1, clocks' && prints '^block 1, clocks'
 ok $? "the middle block"

@@ -88,9 +88,10 @@ struct compile {
     int debug_ms;                             /* how long a wait of a debug build may last; 0: no debug build. Set
                                                  between compile_open and compile_units */
     int profile;                              /* stamps that an instance of a role has room for; 0: no profile build.
-                                                 Set then, too */
+                                                 Set then, too, and so are */
+    int pass, passes;                         /* which of several it is, as struct emit_options has them, and */
     unsigned python;                          /* compile_outputs writes NAME_python.c and NAME.pyi, too: COMPILE_PYTHON,
-                                                 and with COMPILE_TORCH NAME_torch.py. Set then, too */
+                                                 and with COMPILE_TORCH NAME_torch.py */
     double started;                           /* clock at compile_open */
     const char *source_folder;                /* of the spec */
     char *folder;                             /* its memory */

@@ -6,6 +6,7 @@
 #include "emit/fragment_text.h"
 #include "emit/included_globals.h"
 #include "emit/place_text.h"
+#include "emit/stamps.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -754,14 +755,16 @@ static int expand_plan(const char *template_name, const struct plan *plan, struc
                                      .derived = derived};
     void *context = (void *)(uintptr_t)plan;
     struct fragment_context fragments = {.plan = plan};
-    enum { OWN = 7 };
+    struct stamp_context stamps = {plan, options};
+    enum { OWN = 8 };
     struct emit_helper helper[EMIT_MAX_HELPERS] = {{"place_step", emit_place_step, context},
                                                    {"place_uniform", emit_place_uniform, context},
                                                    {"place_pairs", emit_place_pairs, context},
                                                    {"fragment_step", emit_fragment_step, &fragments},
                                                    {"fragment_uniform", emit_fragment_uniform, &fragments},
                                                    {"fragment_foretold", emit_fragment_foretold, &fragments},
-                                                   {"fragment_reads", emit_fragment_reads, context}};
+                                                   {"fragment_reads", emit_fragment_reads, context},
+                                                   {"stamp", emit_stamp, &stamps}};
     struct emit_options with_helper = *options;
     int count = OWN;
     for (int i = 0; i < options->helper_count && count < EMIT_MAX_HELPERS; i++)

@@ -109,6 +109,7 @@ struct emit_options {
     int helper_count;
     int debug_ms;              /* how long a wait of a debug build may last; 0: no debug build */
     int profile;               /* stamps that an instance of a role has room for; 0: no profile build */
+    int pass, passes;          /* of profile builds that stamp a part each (emit/stamps.h); passes 0: 1 */
     int64_t instruction_limit; /* of all Lua lines of one expansion; 0: 10 million, of the program's own
                                   templates none */
     struct memory memory;      /* everything but diagnostics and the shelf is allocated by it */

@@ -190,6 +190,8 @@ static int banner(lua_State *L)
         text_format(&t, ", debug build: waits end after %d ms", e->options->debug_ms);
     if (e->options->profile)
         text_format(&t, ", profile build: %d stamps", e->options->profile);
+    if (e->options->passes > 1)
+        text_format(&t, ", pass %d of %d", e->options->pass + 1, e->options->passes);
     text_string(&t, "\n");
     size_t line = t.length;
     lua_settop(L, 1);

@@ -1,4 +1,5 @@
-/* tilewright profile: a build that stamps the clock behind every derived step, run once, and what its stamps show. */
+/* tilewright profile: builds that stamp the clock behind every derived step, each behind a part of them, run once, and
+ * what their stamps show. */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,9 +8,11 @@
 #include "common/files.h"
 #include "common/options.h"
 #include "driver.h"
+#include "emit/stamps.h"
 #include "emu/emu.h"
 #include "show/profile.h"
 #include "show/show.h"
+#include "time/time.h"
 #include "verify/launcher.h"
 #include "verify/sizes.h"
 #include "verify/trial.h"
@@ -18,11 +21,15 @@ struct profile_options {
     const char *path, *device, *picture, *trace, *keep;
     struct compile_choice choice;
     struct option_list set;
-    uint64_t sms, seed, from, to, stamps;
+    uint64_t sms, seed, from, to, stamps, passes;
     bool middle;
 };
 
-enum { PLAIN, STAMPED, BUILDS };
+/* Passes are builds `first` to `first` + `passes` - 1. Where they are to cost less, twice as many follow them. */
+enum { PLAIN, STAMPED, BUILDS = 2 * PROFILE_PASSES };
+
+/* What a launch that stamps may cost over one that does not: more, and there are more passes. */
+#define MOST_COST 0.03
 
 /* What it takes; the plain build is there on a GPU alone, to tell what the stamps cost. */
 struct session {
@@ -33,9 +40,12 @@ struct session {
     struct tw_device *device;
     int64_t *symbol;
     int64_t *sms;            /* the symbol that counts multiprocessors */
-    struct show_units units; /* of both builds */
+    struct show_units units; /* of all builds */
     int variant;             /* among them */
-    struct profile_memory memory;
+    int first, passes;
+    struct profile_memory memory[BUILDS];
+    struct profile profile[PROFILE_PASSES]; /* of this many passes, the first of which becomes that of all */
+    int taken;
     double us[BUILDS]; /* a launch; 0: not timed */
 };
 
@@ -116,7 +126,9 @@ static int take_sizes(struct session *s)
 static int make_build(struct session *s, int build, struct compile_choice *choice)
 {
     struct compile *c = &s->compile[build];
-    c->profile = build == STAMPED ? (int)s->o->stamps : 0;
+    c->profile = build == PLAIN ? 0 : (int)s->o->stamps;
+    c->pass = build - s->first;
+    c->passes = build == PLAIN ? 0 : s->passes;
     int status = show_one_kernel(c, choice);
     if (status == 0)
         status = compile_units(c, choice);
@@ -142,100 +154,94 @@ static int open_launcher(struct session *s, int build)
 
 /* ---- time -------------------------------------------------------------------------------------------------------- */
 
-struct clock_pair {
-    void *from, *to; /* events */
+struct timed {
+    struct launcher *launcher;
+    const struct launcher_arguments *arguments;
 };
 
-/* Microseconds of a launch, of so many behind each other. A status. */
-static int time_batch(struct session *s, int build, const struct launcher_arguments *arguments,
-                      const struct clock_pair *clock, int batch, double *us, struct tw_error *error)
+static int launch_timed(void *context, int set, struct tw_error *error)
 {
-    const struct tw_driver *d = s->device->driver;
-    float ms = 0;
-    int result = d->event_record(clock->from, s->device->stream), status = TW_OK;
-    for (int i = 0; i < batch && !result && status == TW_OK; i++)
-        status = launcher_launch(s->launcher[build], arguments, error);
-    if (status != TW_OK)
-        return status;
-    if (!result)
-        result = d->event_record(clock->to, s->device->stream);
-    if (!result)
-        result = d->event_synchronize(clock->to);
-    if (!result)
-        result = d->event_elapsed(&ms, clock->from, clock->to);
-    *us = 1e3 * (double)ms / batch;
-    return tw_driver_check(d, result, error, "timing");
+    const struct timed *t = context;
+    (void)set;
+    return launcher_launch(t->launcher, t->arguments, error);
 }
 
-static int by_value(const void *a, const void *b)
+/* Times the plain build and those that stamp, beside each other, as bench does in bursts. A status. */
+static int time_builds(void *context, const struct launcher_arguments *arguments, bool *launched,
+                       struct tw_error *error)
 {
-    double p = *(const double *)a, q = *(const double *)b;
-    return (p > q) - (p < q);
-}
-
-/* Medians of both builds, in turn; then the launch whose stamps count, the device being warm. */
-static int launch_timed(void *context, const struct launcher_arguments *arguments, bool *launched,
-                        struct tw_error *error)
-{
-    enum { ROUNDS = 15, BATCH_MOST = 100, BATCH_US = 3000 };
     struct session *s = context;
-    const struct tw_driver *d = s->device->driver;
-    struct clock_pair clock = {NULL, NULL};
-    double sample[BUILDS][ROUNDS], us;
-    int status = tw_driver_check(d, d->event_create(&clock.from, 0), error, "timing");
-    if (status == TW_OK)
-        status = tw_driver_check(d, d->event_create(&clock.to, 0), error, "timing");
-    for (int b = 0; b < 2 * BUILDS && status == TW_OK; b++) /* the second pass is warm */
-        status = time_batch(s, b % BUILDS, arguments, &clock, 3, &us, error);
-    int batch = us > 0 && BATCH_US / us < BATCH_MOST ? (int)(BATCH_US / us) + 1 : BATCH_MOST;
-    for (int r = 0; r < ROUNDS * BUILDS && status == TW_OK; r++)
-        status = time_batch(s, r % BUILDS, arguments, &clock, batch, &sample[r % BUILDS][r / BUILDS], error);
-    for (int b = 0; b < BUILDS && status == TW_OK; b++) {
-        qsort(sample[b], ROUNDS, sizeof *sample[b], by_value);
-        s->us[b] = sample[b][ROUNDS / 2];
+    struct timed timed[1 + PROFILE_PASSES];
+    struct time_candidate candidate[1 + PROFILE_PASSES];
+    struct time_result result[1 + PROFILE_PASSES][TIME_MODES];
+    struct time_options options = time_defaults;
+    int failed;
+    options.rounds[TIME_SUSTAINED] = 0;
+    for (int i = 0; i <= s->passes; i++) {
+        timed[i] = (struct timed){s->launcher[i ? s->first + i - 1 : PLAIN], arguments};
+        candidate[i] = (struct time_candidate){launch_timed, &timed[i]};
     }
-    if (status == TW_OK)
-        status = time_batch(s, PLAIN, arguments, &clock, batch, &us, error);
-    if (status == TW_OK)
-        status = profile_clear(s->device, &s->memory, error);
-    if (status == TW_OK)
-        status = launcher_launch(s->launcher[STAMPED], arguments, error);
-    if (clock.from)
-        d->event_destroy(clock.from);
-    if (clock.to)
-        d->event_destroy(clock.to);
+    int status = time_candidates(s->device, &options, candidate, s->passes + 1, result, &failed, error);
+    for (int i = 0; i <= s->passes && status == TW_OK; i++)
+        s->us[i ? s->first + i - 1 : PLAIN] = 1e6 * result[i][TIME_BURST].median;
     *launched = true;
     return status;
 }
 
+/* What the dearest pass takes over the plain build; 0 where nothing was timed. */
+static double cost_of(const struct session *s)
+{
+    double most = 0;
+    for (int b = s->first; b < s->first + s->passes && s->us[PLAIN] > 0; b++)
+        most = s->us[b] / s->us[PLAIN] - 1 > most ? s->us[b] / s->us[PLAIN] - 1 : most;
+    return most;
+}
+
 /* ---- run and show ------------------------------------------------------------------------------------------------ */
 
-/* Verifies the stamped build, on a GPU also times it; what is stamped last is there to be taken. A status. */
+/* Verifies one build that stamps, and takes what this launch has left. A status. */
+static int execute_pass(struct session *s, struct trial *trial, int build, struct trial_result *result,
+                        struct tw_error *error)
+{
+    struct launcher *stamped = s->launcher[build];
+    const struct plan *plan = &launcher_unit(stamped, s->variant)->plan;
+    struct profile_memory *memory = &s->memory[build];
+    int status = profile_find(s->device, launcher_module(stamped, s->variant), plan, (int)s->o->stamps, memory, error);
+    if (status == TW_OK)
+        status = profile_clear(s->device, memory, error);
+    if (status == TW_OK)
+        status = trial_launch(trial, stamped, s->variant, result, error);
+    if (status != TW_OK || !result->launched)
+        return status;
+    return profile_take(&s->profile[s->taken++], &s->compile[STAMPED].rt, s->device, memory, plan, error);
+}
+
+/* Verifies the builds that stamp, on a GPU also times them, and takes what each leaves, the device being warm. A
+ * status. */
 static int execute(struct session *s, struct trial_result *result, struct tw_error *error)
 {
     struct trial trial;
-    struct launcher *stamped = s->launcher[STAMPED];
+    struct launcher *stamped = s->launcher[s->first];
     const struct trial_request request = {.compile = &s->compile[STAMPED],
                                           .device = s->device,
-                                          .unit = launcher_unit(stamped, s->variant),
+                                          .unit = launcher_unit(s->launcher[STAMPED], s->variant),
                                           .symbol = s->symbol,
                                           .inputs = INPUTS_NORMAL,
                                           .seed = s->o->seed};
-    int status = profile_find(s->device, launcher_module(stamped, s->variant), &request.unit->plan, (int)s->o->stamps,
-                              &s->memory, error);
-    if (status == TW_OK)
-        status = profile_clear(s->device, &s->memory, error);
-    if (status != TW_OK)
-        return status;
-    status = trial_begin(&trial, &request, error);
-    if (status == TW_OK)
-        status = trial_launch(&trial, stamped, s->variant, result, error);
-    if (status == TW_OK && !is_emulated(s) && result->launched) {
+    int status = trial_begin(&trial, &request, error);
+    if (status == TW_OK && !is_emulated(s)) {
         struct trial_result ignored;
-        struct trial_way way = {.launch = launch_timed, .context = s};
-        status = launcher_workspace(stamped, s->symbol, &way.workspace, error);
-        if (status == TW_OK)
+        struct trial_way way = {.launch = time_builds, .context = s};
+        status = trial_launch(&trial, stamped, s->variant, result, error);
+        if (status == TW_OK && result->launched)
+            status = launcher_workspace(stamped, s->symbol, &way.workspace, error);
+        if (status == TW_OK && result->launched)
             status = trial_run(&trial, &way, &ignored, error);
+    }
+    bool passed = true;
+    for (int b = s->first; b < s->first + s->passes && status == TW_OK && passed; b++) {
+        status = execute_pass(s, &trial, b, result, error);
+        passed = result->launched && result->passed;
     }
     trial_end(&trial);
     return status;
@@ -244,7 +250,7 @@ static int execute(struct session *s, struct trial_result *result, struct tw_err
 /* Text, PTX, cubin and SASS of the build that stamps. Exit status. */
 static int keep(struct session *s)
 {
-    struct compile *c = &s->compile[STAMPED];
+    struct compile *c = &s->compile[s->first];
     struct file_set files = {.rt = &c->rt};
     struct tw_error error;
     char name[420];
@@ -273,9 +279,21 @@ static void print_build(const struct session *s, int build, const char *name)
         printf(" %10.2f us a launch,", s->us[build]);
     printf(" %" PRIu32 " registers a thread, %" PRIu32 " instructions that spill", info->registers,
            info->spill_instructions);
-    if (build == STAMPED && s->us[PLAIN] > 0)
-        printf(": %+.1f %%", 100 * (s->us[STAMPED] / s->us[PLAIN] - 1));
+    if (build != PLAIN && s->us[PLAIN] > 0)
+        printf(": %+.1f %%", 100 * (s->us[build] / s->us[PLAIN] - 1));
     putchar('\n');
+}
+
+static void print_builds(const struct session *s)
+{
+    if (s->opened[PLAIN])
+        print_build(s, PLAIN, "without stamps");
+    for (int b = s->first; b < s->first + s->passes; b++) {
+        char name[32] = "with stamps";
+        if (s->passes > 1)
+            snprintf(name, sizeof name, "pass %d of %d", b - s->first + 1, s->passes);
+        print_build(s, b, name);
+    }
 }
 
 static int present(struct session *s, const struct profile *profile, const char *title, struct tw_error *error)
@@ -290,9 +308,7 @@ static int present(struct session *s, const struct profile *profile, const char 
         status = timeline_trace(timeline, profile->blocks, title, s->o->trace, error);
     if (status == TW_OK) {
         printf("%s\n", title);
-        if (s->opened[PLAIN])
-            print_build(s, PLAIN, "without stamps");
-        print_build(s, STAMPED, "with stamps");
+        print_builds(s);
         if (!profile->timed)
             printf("clocks here are the emulator's: instructions of warps\n");
         putchar('\n');
@@ -307,53 +323,94 @@ static int present(struct session *s, const struct profile *profile, const char 
     return status;
 }
 
-/* Exit status. */
-static int run_and_show(struct session *s)
+/* What the passes have left, as one. Exit status. */
+static int show_taken(struct session *s, const struct trial_result *result)
 {
     struct compile *c = &s->compile[STAMPED];
-    struct trial_result result = {.passed = false};
-    struct profile profile = {.rt = &c->rt};
+    struct profile *profile = &s->profile[0], *other[PROFILE_PASSES];
     struct tw_error error;
     char sizes[256], title[512];
-    int status = show_choose(c, s->launcher[STAMPED], &s->units, s->symbol, &s->variant, &error);
-    if (status == TW_OK && s->opened[PLAIN])
-        launcher_force(s->launcher[PLAIN], s->variant);
-    if (status == TW_OK)
-        status = execute(s, &result, &error);
-    if (status != TW_OK)
-        return compile_fail(c, status, &error);
     const struct compile_unit *unit = launcher_unit(s->launcher[STAMPED], s->variant);
     const struct plan *p = &unit->plan;
     sizes_print(unit, s->symbol, sizes, sizeof sizes);
-    if (!result.launched) {
+    if (!result->launched) {
         fprintf(stderr, "tilewright profile: of %s nothing is launched\n", sizes);
         return 1;
     }
-    status = profile_take(&profile, &c->rt, s->device, &s->memory, p, &error);
+    if (!result->passed) {
+        fprintf(stderr, "tilewright profile: the result is wrong: %s\n", result->why);
+        return 1;
+    }
+    for (int i = 0; i < s->taken; i++)
+        other[i] = &s->profile[i];
+    int status = s->taken > 1 ? profile_merge(profile, other, s->taken, &error) : TW_OK;
     snprintf(title, sizeof title, "kernel %s on %s%s%s, %s, %s, %" PRIu32 " block%s", p->kernel, p->arch,
              p->variant && *p->variant ? ", variant " : "", p->variant ? p->variant : "", sizes,
-             is_emulated(s) ? "the emulator" : s->device->name, profile.grid, profile.grid == 1 ? "" : "s");
+             is_emulated(s) ? "the emulator" : s->device->name, profile->grid, profile->grid == 1 ? "" : "s");
     if (status == TW_OK)
-        status = present(s, &profile, title, &error);
-    profile_free(&profile);
-    if (status != TW_OK)
-        return compile_fail(c, status, &error);
-    if (!result.passed)
-        fprintf(stderr, "tilewright profile: the result is wrong: %s\n", result.why);
-    return result.passed ? 0 : 1;
+        status = present(s, profile, title, &error);
+    return status == TW_OK ? 0 : compile_fail(c, status, &error);
+}
+
+static void drop_taken(struct session *s)
+{
+    while (s->taken > 0)
+        profile_free(&s->profile[--s->taken]);
+}
+
+/* The passes from `first` on: opened, compiled, run. Exit status. */
+static int make_passes(struct session *s, struct compile_choice *choice)
+{
+    int status = 0;
+    for (int b = s->first; b < s->first + s->passes && status == 0; b++) {
+        if (!s->opened[b]) {
+            s->opened[b] = true;
+            status = compile_open(&s->compile[b], "profile", s->o->path);
+        }
+        status = status ? status : make_build(s, b, choice);
+    }
+    return status;
+}
+
+static int run_passes(struct session *s, struct trial_result *result)
+{
+    struct compile *c = &s->compile[STAMPED];
+    struct tw_error error;
+    int status = 0;
+    for (int b = 0; b < s->first + s->passes && status == 0; b++)
+        if (s->opened[b] && !s->launcher[b])
+            status = open_launcher(s, b);
+    if (status)
+        return status;
+    status = show_choose(c, s->launcher[STAMPED], &s->units, s->symbol, &s->variant, &error);
+    const int most = status ? 0 : stamp_passes(&launcher_unit(s->launcher[STAMPED], s->variant)->plan);
+    if (status == TW_OK && s->passes > most) {
+        compile_say(c, DIAG_ERROR, "--passes %d: the steps of kernel '%s' come in at most %d part%s", s->passes,
+                    s->o->choice.kernel, most, most == 1 ? "" : "s");
+        return 1;
+    }
+    for (int b = 0; b < BUILDS && status == TW_OK; b++)
+        if (s->launcher[b])
+            launcher_force(s->launcher[b], s->variant);
+    if (status == TW_OK)
+        status = execute(s, result, &error);
+    return status == TW_OK ? 0 : compile_fail(c, status, &error);
 }
 
 static int go(struct session *s)
 {
     struct compile *c = &s->compile[STAMPED];
     struct compile_choice choice = s->o->choice;
+    struct trial_result result = {.passed = false};
     int status = sizes_check(c, &s->o->set);
     choice.pick = pick;
     choice.context = s;
     if (status == 0)
         status = open_gpu(s);
+    s->first = STAMPED;
+    s->passes = s->o->passes ? (int)s->o->passes : 1;
     if (status == 0)
-        status = make_build(s, STAMPED, &choice);
+        status = make_passes(s, &choice);
     if (status == 0 && !s->device)
         status = open_emulator(s);
     if (status == 0 && !is_emulated(s)) {
@@ -364,17 +421,26 @@ static int go(struct session *s)
     }
     if (status == 0)
         *s->sms = s->device->sm_count;
+    if (status == 0)
+        status = run_passes(s, &result);
+    const int most = status ? 0 : stamp_passes(&launcher_unit(s->launcher[STAMPED], s->variant)->plan);
+    while (status == 0 && !s->o->passes && result.passed && cost_of(s) > MOST_COST && s->passes * 2 <= PROFILE_PASSES &&
+           s->passes * 2 <= most) {
+        drop_taken(s);
+        s->first = s->passes = s->passes * 2;
+        status = make_passes(s, &choice);
+        status = status ? status : run_passes(s, &result);
+    }
     if (status == 0 && s->o->keep)
         status = keep(s);
-    for (int b = 0; b < BUILDS && status == 0; b++)
-        if (s->opened[b])
-            status = open_launcher(s, b);
-    return status == 0 ? run_and_show(s) : status;
+    status = status ? status : show_taken(s, &result);
+    drop_taken(s);
+    return status;
 }
 
 static int open_and_go(const struct profile_options *o)
 {
-    struct session *s = calloc(1, sizeof *s); /* two compilers are much for a stack */
+    struct session *s = calloc(1, sizeof *s); /* compilers are much for a stack */
     if (!s)
         return 3;
     s->o = o;
@@ -411,6 +477,8 @@ int show_profile(int argc, char **argv)
         {"--seed", OPTION_NUMBER, &o.seed, "S", "of the inputs; 1"},
         {"--sms", OPTION_NUMBER, &o.sms, "N", "multiprocessors of the emulated GPU; as many as a cluster has blocks"},
         {"--stamps", OPTION_NUMBER, &o.stamps, "N", "room for so many an instance of a role; 32768"},
+        {"--passes", OPTION_NUMBER, &o.passes, "N",
+         "builds that stamp a part of the steps each; so many that each costs under 3 %, on the emulator 1"},
         {"--block", OPTION_TEXT, &block, "first|middle", "of the grid: whose steps are shown; first"},
         {"--from", OPTION_NUMBER, &o.from, "CLOCK", "show what is from here on"},
         {"--to", OPTION_NUMBER, &o.to, "CLOCK", "and before"},
@@ -432,6 +500,8 @@ int show_profile(int argc, char **argv)
         return options_fault("profile", "--sms %" PRIu64 ": at most %d", o.sms, SMS_MOST);
     if (o.stamps < PROFILE_LEAST || o.stamps > PROFILE_MOST)
         return options_fault("profile", "--stamps %" PRIu64 ": write %d to %d", o.stamps, PROFILE_LEAST, PROFILE_MOST);
+    if (o.passes > PROFILE_PASSES)
+        return options_fault("profile", "--passes %" PRIu64 ": at most %d", o.passes, PROFILE_PASSES);
     if (o.to && o.to <= o.from)
         return options_fault("profile", "--to %" PRIu64 " is not behind --from %" PRIu64, o.to, o.from);
     o.middle = strcmp(block, "middle") == 0;

@@ -9,6 +9,7 @@
 #include "plan/plan.h"
 
 enum { PROFILE_STAMPS = 32768, PROFILE_LEAST = 16, PROFILE_MOST = 1 << 20, PROFILE_BLOCKS = 2 };
+enum { PROFILE_PASSES = 16, PROFILE_STEPS = 1024 }; /* of one kernel; of a role, where there are several passes */
 
 struct profile_stamp {
     uint64_t clock; /* since the block's beginning */
@@ -59,6 +60,11 @@ int profile_clear(struct tw_device *device, const struct profile_memory *memory,
 int profile_take(struct profile *profile, struct tw_runtime *rt, struct tw_device *device,
                  const struct profile_memory *memory, const struct plan *plan, struct tw_error *error);
 void profile_free(struct profile *profile);
+
+/* Adds to what the first of several passes has left (emit/stamps.h) the stamps of pass[1] and those behind it, between
+ * anchors at the clocks that they would have in the first. TW_ERROR_INVALID, and `to` as it was in part, where launches
+ * were not alike. */
+int profile_merge(struct profile *to, struct profile *const *pass, int passes, struct tw_error *error);
 
 /* What follows from the clocks of all instances: beginnings and ends of the blocks. For profile_take and tests. */
 void profile_settle(struct profile *profile);

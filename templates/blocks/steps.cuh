@@ -945,18 +945,6 @@ int ${start_list};
 more = items_next(args, items${places});
 asm volatile("" : ${held_list}); // found now, ${why}
 //@ end
-//@ -- Profile builds: whether a stamp stands behind the step. Fences and commits take no time; a loop's stands in its
-//@ -- body, of items and of a store's chunks, whose arithmetic comes first; those of releases and fills that some turns
-//@ -- leave out stand beside them.
-//@ local function stamped(step)
-//@     local op, at_once = step.op, { mma_fence = true, mma_commit = true, fence_async = true, cp_commit = true,
-//@         take = true, when = true, skip = true }
-//@     at_once["end"] = true
-//@     if op == "loop" then return step.call == "tiles" or not has(step, "loop") end
-//@     local copied = op == "fill" and model.ring[step.ring].filler == "cp_async"
-//@     local own = copied or op == "release" and opt(step, "back", 0) > 0
-//@     return step.call and not has(at_once, op) and not own
-//@ end
 //@ -- Another's item: what its loops take of the rings is gone past. `skipped`: the ring of a loop that takes one stage
 //@ -- a turn and nothing else, all of whose turns it makes.
 //@ local function skips(i)
@@ -1211,7 +1199,7 @@ ${call}(args, ${ring}_fill, ${list});
 //@         if filled_of[ring] == 0 then
 ${ring}_advance(${ring}_fill);
 //@         end
-//@         if profile() > 0 then
+//@         if stamp(role.name, i) == "beside" then
 profile_mark<${i}>(stamps);
 //@         end
 //@         if has(step, "loop") then shallower() end
@@ -1356,7 +1344,7 @@ ${call}(${step.place}, ${ring}_stage, ${who});
 //@     elseif op == "release" then
 //@         if opt(step, "back", 0) > 0 then
 //@             local turn = model.loop[step.loop + 1].name .. "_turn"
-//@             if profile() > 0 then
+//@             if stamp(role.name, i) == "beside" then
 if (${turn} > 0) {
     ${call}(${ring}_oldest);
     profile_mark<${i}>(stamps);
@@ -1529,7 +1517,7 @@ ${call}(args, consumer, buffer, ${places});
 ++${late}_next;
 //@         end
 //@     end
-//@     if profile() > 0 and not past and stamped(step) then
+//@     if not past and stamp(role.name, i) == "behind" then
 profile_mark<${i}>(stamps);
 //@     end
 //@ end
