@@ -12,7 +12,6 @@
 #include "common/tool.h"
 #include "compile/compile_host.h"
 #include "emit/embed.h"
-#include "emit/host/host.h"
 #include "emit/shelf.h"
 #include "version.h"
 
@@ -219,8 +218,7 @@ static int emit_options_of(struct compile *c, const struct spec_kernel *kernel, 
     *options = (struct emit_options){.line_directives = path && c->debug_ms == 0,
                                      .debug_ms = c->debug_ms,
                                      .profile = c->profile,
-                                     .pass = c->pass,
-                                     .passes = c->passes,
+                                     .pass = c->pass, .passes = c->passes,
                                      .generator_version = TW_GENERATOR,
                                      .shelf = c->shelf};
     *folder = NULL;
@@ -388,10 +386,8 @@ static int plan_setups(struct making *m, struct wanted w)
         const int before = c->diags.count;
         const struct diag_mark mark = diag_mark(&c->diags);
         int status = plan_one(m, &w, &on);
-        if (status == 0)
-            status = family_check_unread(&c->spec, setup, &on, 1, &c->diags);
-        if (status == 0)
-            status = compile_check_workspace(c, w.first, setup);
+        status = status ? status : family_check_unread(&c->spec, setup, &on, 1, &c->diags);
+        status = status ? status : compile_check_workspace(c, w.first, setup);
         w.position++;
         if (status == 1 && c->tables.options.candidates) {
             struct compile_unit *unit = &c->unit[c->unit_count - 1];
