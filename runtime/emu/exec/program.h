@@ -76,6 +76,7 @@ struct emu_module {
     uint32_t constant_slots, constant_count;
     uint32_t positions; /* instructions of all lowered functions */
     uint8_t has_wgmma;
+    uint8_t has_parts;           /* of warps: lanes may meet by member masks that are not all lanes' */
     uint8_t lowers;              /* emu_lower works on the list of bodies */
     struct emu_function *bodies; /* that are to be lowered; the last one in bodies_end */
     struct emu_function *bodies_end;

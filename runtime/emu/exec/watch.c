@@ -22,6 +22,7 @@ int emu_watch_start(struct emu_launch *launch, const struct tw_launch *given, st
                                          .strict = device->options.hazards == EMU_HAZARDS_STRICT,
                                          .programmatic = (given->flags & TW_LAUNCH_PROGRAMMATIC) != 0,
                                          .memory = device->hazard_memory,
+                                         .parts = launch->kernel->module->has_parts,
                                          .gaps = launch->kernel->module->gaps,
                                          .gap_count = launch->kernel->module->gap_count,
                                          .first_only = device->options.hazards == EMU_HAZARDS_FATAL,

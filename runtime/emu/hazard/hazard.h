@@ -19,8 +19,7 @@
 
    position: a number of the caller's for an instruction, printed by him: EMU_HAZARD_NOWHERE is none.
 
-   Nothing returns a status: when memory runs out the engine falls silent and emu_hazard_status says so. Not
-   thread-safe. */
+   When memory runs out the engine falls silent, and emu_hazard_status says so. Not thread-safe. */
 #ifndef EMU_HAZARD_H
 #define EMU_HAZARD_H
 
@@ -77,6 +76,7 @@ struct emu_hazard_options {
     int strict;          /* a generic read before an asynchronous refill needs the proxy fence too; an atomic
                             that does not say so acquires nothing, what its own block wrote neither */
     int programmatic;    /* what the previous launch wrote needs griddepcontrol.wait */
+    int parts;           /* emu_hazard_sync may be told of a part of a warp: reads by its lanes stay apart */
     size_t shadow_bytes; /* most for the shadow of global memory, which then forgets; 0: 256 MiB */
     struct emu_hazard_memory *memory;    /* NULL: reads of global memory are never UNINIT */
     const struct emu_hazard_range *gaps; /* nobody's bytes of each block's shared memory: offsets */

@@ -171,11 +171,12 @@ static uint32_t alike_read(const struct hz_access *a, const struct hz_record *r)
     return r->mask && r->who == a->who && r->epoch == a->epoch && r->flags == a->flags;
 }
 
-/* Whether of bytes that the record of a read and this read share each is read by two lanes. */
+/* Whether of bytes that the record of a read and this read share each is read by two lanes, and it does not matter by
+   which: that is so while the lanes of a warp meet all at once. */
 static inline int by_several(const struct hz_access *a, const struct hz_record *r, uint8_t lane)
 {
     return (r->lane ^ lane) >> 5 == 0 && lane >> 5 != HZ_MIXED && r->lane != lane && !a->operation &&
-           !a->warp->met_valid;
+           !a->h->options.parts;
 }
 
 /* Whether the record says already what this read would add: nothing has been written since, or it would have lost
@@ -634,7 +635,7 @@ static int by_halves(struct hz_access *a, uint32_t lanes, const uint64_t *at, ui
     uint64_t apart = 0;
     for (unsigned i = 0; i < HZ_LANES / 2; i++)
         apart |= at[i] ^ at[i + HZ_LANES / 2];
-    if (lanes != UINT32_MAX || apart || a->warp->met_valid || (bytes & (bytes - 1)))
+    if (lanes != UINT32_MAX || apart || a->h->options.parts || (bytes & (bytes - 1)))
         return 0;
     a->together = lanes;
     for (unsigned i = 0, next; i < HZ_LANES / 2; i = next) {
@@ -647,7 +648,8 @@ static int by_halves(struct hz_access *a, uint32_t lanes, const uint64_t *at, ui
     return 1;
 }
 
-/* What several lanes access at one place is accessed once: of all that have such company. Returns the other lanes. */
+/* What several lanes access at one place is accessed once: of all that have such company, or where lanes may meet in
+   parts, and which they are matters, of the first, if they are too many to be told apart. Returns the other lanes. */
 static uint32_t broadcast(struct hz_access *a, uint32_t lanes, const uint64_t *at, uint32_t bytes)
 {
     static const uint32_t bit[HZ_LANES] = {
@@ -667,7 +669,7 @@ static uint32_t broadcast(struct hz_access *a, uint32_t lanes, const uint64_t *a
         for (unsigned i = 0; i < HZ_LANES; i++)
             equal |= low[i] == place ? bit[i] : 0;
         equal &= lanes;
-        if ((equal & (equal - 1)) == 0)
+        if ((equal & (equal - 1)) == 0 || (a->h->options.parts && __builtin_popcount(equal) <= HZ_LANES_TOLD))
             break;
         for (uint32_t others = equal; others; others &= others - 1) /* 4 GB apart */
             if (at[__builtin_ctz(others)] != at[first])
@@ -676,6 +678,8 @@ static uint32_t broadcast(struct hz_access *a, uint32_t lanes, const uint64_t *a
         lane_access(a, at[first], bytes, HZ_TOGETHER);
         a->together = 0;
         lanes &= ~equal;
+        if (a->h->options.parts)
+            break;
     }
     return lanes;
 }

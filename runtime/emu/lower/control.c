@@ -199,11 +199,18 @@ static void call(struct emu_lowering *l)
 
 /* ---- Warps ------------------------------------------------------------------------------------------------------- */
 
+/* The member mask: of a whole warp, where it is written so. */
+static uint32_t members_of(struct emu_lowering *l, const struct ptx_operand *o)
+{
+    l->module->has_parts |= o->kind != PTX_OPERAND_IMMEDIATE || (uint32_t)o->value != UINT32_MAX;
+    return emu_operand(l, o, 'w');
+}
+
 static void shfl(struct emu_lowering *l)
 {
     struct emu_list *list = emu_list(l, 3);
     uint32_t a = emu_operand(l, &l->operands[2], 'w'), b = emu_operand(l, &l->operands[3], 'w');
-    uint32_t c = emu_operand(l, &l->operands[4], 'w'), members = emu_operand(l, &l->operands[5], 'w');
+    uint32_t c = emu_operand(l, &l->operands[4], 'w'), members = members_of(l, &l->operands[5]);
     struct emu_op *op = emu_push(l, emu_op_shfl);
     if (!list)
         return;
@@ -219,7 +226,7 @@ static void warp_wide(struct emu_lowering *l, emu_handler run, char to, char fro
                       unsigned members)
 {
     uint32_t a = source ? emu_operand(l, &l->operands[source], from) : 0;
-    uint32_t e = members ? emu_operand(l, &l->operands[members], 'w') : 0;
+    uint32_t e = members ? members_of(l, &l->operands[members]) : 0;
     struct emu_op *op = emu_push(l, run);
     op->d = emu_operand(l, &l->operands[0], to);
     op->a = a;
@@ -310,7 +317,7 @@ int emu_lower_warp(struct emu_lowering *l)
         op->d = emu_register(l, &l->operands[0]);
         return 1;
     case PTX_OP_BAR_WARP_SYNC: {
-        uint32_t members = emu_operand(l, &l->operands[0], 'w');
+        uint32_t members = members_of(l, &l->operands[0]);
         emu_push(l, emu_op_bar_warp)->e = members;
         return 1;
     }
