@@ -218,6 +218,19 @@ static const struct small small[] = {
      "  __syncthreads(); sum = 0; for (int k = 0; k < 8; k++) sum += part[k];\n"
      "  for (int k = 0; k < 4; k++) g.d[blockIdx.x * 1024 + k * 256 + t] = x[k] / sum;\n"
      "}\n", WORDS / 1024, 256, 0, 0},
+    {"grid_barrier", "grid", HEAD
+     "KERNEL grid_barrier(arguments g) {\n"
+     "  unsigned *count = (unsigned *)g.d;\n"
+     "  for (int k = 0; k < g.steps; k++) {\n"
+     "    g.d[1024 + blockIdx.x * blockDim.x + threadIdx.x] += 1; __syncthreads();\n"
+     "    if (!threadIdx.x) {\n"
+     "      __threadfence(); unsigned round = atomicAdd(count, 1u) / gridDim.x + 1;\n"
+     "      while (*(volatile unsigned *)count < round * gridDim.x);\n"
+     "      __threadfence();\n"
+     "    }\n"
+     "    __syncthreads();\n"
+     "  }\n"
+     "}\n", 132, 256, 0, 10},
     /* Kernels that live in shared memory: most of what they do is reading and writing it. */
     {"tiled_matmul", "shared", HEAD
      "KERNEL tiled_matmul(arguments g) {\n"
