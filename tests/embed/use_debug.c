@@ -49,7 +49,7 @@ static int mock_context_device(int *device)
 static int mock_device_attribute(int *value, int attribute, int device)
 {
     (void)device;
-    *value = attribute == 75 ? 9 : attribute == 76 ? 0 : 132;
+    *value = attribute == 75 ? 9 : attribute == 76 ? 0 : attribute == 97 ? 232448 : 132;
     return call();
 }
 
