@@ -76,6 +76,18 @@ kernel "nsa_fwd_d32_b32" (selected {
   bench = { { B = 2, T = 1024, G = 1 }, { B = 2, T = 4096, G = 1 } },
 })
 
+-- What others compare themselves at.
+kernel "nsa_fwd_d64_b64" (selected {
+  lists = "uniform", d = 64, slots = 16, run = { { B = 1, T = 5, G = 1 } }, bench = { { B = 2, T = 2048, G = 16 } },
+})
+kernel "nsa_fwd_b32" (selected {
+  lists = "uniform", block = 32, slots = 16, run = { { B = 1, T = 5, G = 1 } }, bench = { { B = 32, T = 1024, G = 1 } },
+})
+kernel "nsa_fwd_b128" (selected {
+  lists = "uniform", block = 128, slots = 32, pipeline = { mode = "items", consumers = 2 },
+  run = { { B = 1, T = 5, G = 1 } }, bench = { { B = 1, T = 4096, G = 32 } },
+})
+
 -- Blocks of 16 keys; four heads share them, so that fifteen sixteenths of a tile's rows count for nothing.
 kernel "nsa_fwd_b16" (selected {
   d = 64, heads = 4, block = 16, counts = true, scale = 0.25,

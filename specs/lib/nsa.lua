@@ -7,6 +7,10 @@
 -- no bytes. The scale is 1 / sqrt(d) where the kernel has none. LSE receives the logarithm of each row's sum. Queries
 -- that see nothing are 0, and -inf in LSE.
 --
+-- Queries are the newest tokens: where there are more keys than queries, the last query is at the last key, or, with
+-- lengths[b], at that of the request's so many tokens. What other branches gave is mixed in: O receives gate times what
+-- is computed here + window_gate * window + compressed_gate * compressed, as far as the kernel has these tensors.
+--
 -- tile.q neighbouring queries (2 to 4) share the union of their lists, if the kernel has the tensor `times`: blocks,
 -- times and counts are those of family nsa_union then, by axis u for q. Each block is brought and multiplied once for
 -- all of them, so that four queries of 16 heads fill the 64 rows of an instruction; queries whose own lists do not name
@@ -28,6 +32,7 @@ local function program(t, at, tile)
   local rows_of = { b = at.b, q = queries, g = at.g, h = span(at.h, tile.h), d = all }
   local q = load(t.Q, places(t.Q, rows_of)):as "q"
   local scale = given "scale" and t.scale or rsqrt(extent "d")
+  local shift = (given "lengths" and t.lengths[at.b] or extent "kv") - extent "q"
   local u, count = at.q // tile.q, extent "s"
   if given "counts" then count = clamp(t.counts[at.b][u][at.g], 0, count) end
 
@@ -37,7 +42,7 @@ local function program(t, at, tile)
       if given "times" then
         block = max(block, 0)
       else -- what is not seen lies where there is no memory, and nothing is brought
-        block = max(where(ge(block, 0) & le(block, at.q // tile.kv), block, extent "kv"), 0)
+        block = max(where(ge(block, 0) & le(block, (at.q + shift) // tile.kv), block, extent "kv"), 0)
       end
       local first = block * tile.kv
       local place = { b = at.b, g = at.g, kv = span(first, tile.kv), d = all }
@@ -51,12 +56,20 @@ local function program(t, at, tile)
         end
         s = s + log2(times)
       end
-      s = where(le(first + column(), index().q), s, -inf)
+      s = where(le(first + column(), index().q + shift), s, -inf)
       local m = max(most, row_max(s))
       local p, r = exp2_diff(s, m), exp2_diff(most, m)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
     end)
-  store(t.O, places(t.O, rows_of, ratio(o, sum, 0)))
+  local result, i = ratio(o, sum, 0), index()
+  if given "gate" then result = result * t.gate[at.b][i.q][at.g][i.h] end
+  for _, branch in ipairs { "window", "compressed" } do
+    if given(branch) then
+      local gate = t[branch .. "_gate"][at.b][i.q][at.g][i.h]
+      result = result + load(t[branch], places(t[branch], rows_of)) * gate
+    end
+  end
+  store(t.O, places(t.O, rows_of, result))
   if given "LSE" then store(t.LSE, places(t.LSE, rows_of, (most + log2(sum)) * ln2)) end
 end
 
@@ -69,6 +82,12 @@ return {
     { "V", axes = "b kv g d" },
     { "O", axes = "b q g h d", out = true },
     { "LSE", axes = "b q g h", out = true, optional = true },
+    { "window", axes = "b q g h d", optional = true },
+    { "compressed", axes = "b q g h d", optional = true },
+    { "gate", axes = "b q g h", optional = true },
+    { "window_gate", axes = "b q g h", optional = true },
+    { "compressed_gate", axes = "b q g h", optional = true },
+    { "lengths", axes = "b", optional = true, shared = true },
     { "blocks", axes = "b u g s", shared = true },
     { "counts", axes = "b u g", optional = true, shared = true },
     { "times", axes = "b u g s", optional = true, shared = true },

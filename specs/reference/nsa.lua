@@ -6,6 +6,9 @@
 --   block    keys of a block
 --   entries  function(t, n, b, q, g): the numbers of the blocks that query q names, a list from 1 on
 --   scaled   scores are multiplied by the kernel's scale
+--   queries  the dim that counts them ("T")
+--   token    function(t, n, b, q): the token of query q, which is q where it is left out
+--   mixed    gates and other branches' results come in
 local function by_hand(own)
   return function(t, n)
     local K, V = {}, {}
@@ -16,10 +19,10 @@ local function by_hand(own)
           for c = 0, own.d - 1 do k[c], v[c] = t.K[b][kv][g][c], t.V[b][kv][g][c] end
           K[kv], V[kv] = k, v
         end
-        for q = 0, n.T - 1 do
-          local tokens = {}
+        for q = 0, n[own.queries or "T"] - 1 do
+          local tokens, token = {}, own.token and own.token(t, n, b, q) or q
           for _, block in ipairs(own.entries(t, n, b, q, g)) do
-            for kv = math.max(block * own.block, 0), math.min(block * own.block + own.block - 1, q) do
+            for kv = math.max(block * own.block, 0), math.min(block * own.block + own.block - 1, token) do
               tokens[#tokens + 1] = kv
             end
           end
@@ -37,7 +40,14 @@ local function by_hand(own)
               sum = sum + p
               for c = 0, own.d - 1 do o[c] = o[c] + p * v[c] end
             end
-            for c = 0, own.d - 1 do t.O[b][q][g][h][c] = sum > 0 and o[c] / sum or 0 end
+            for c = 0, own.d - 1 do
+              local result = sum > 0 and o[c] / sum or 0
+              if own.mixed then
+                result = result * t.gate[b][q][g][h] + t.window[b][q][g][h][c] * t.window_gate[b][q][g][h]
+                  + t.compressed[b][q][g][h][c] * t.compressed_gate[b][q][g][h]
+              end
+              t.O[b][q][g][h][c] = result
+            end
             t.LSE[b][q][g][h] = most + log(sum)
           end
         end
