@@ -108,7 +108,7 @@ lab() {
 }
 mkdir -p "$work/so" "$work/asan" "$work/cuda/lib64"
 {
-    for name in py_gemm py_split py_rows; do
+    for name in py_gemm py_split py_rows py_pair; do
         # shellcheck disable=SC2086
         module $name "$work/so" -std=c99 -O1 $warnings || echo "$name: status $?"
     done

@@ -27,7 +27,7 @@
 //@         sizes[#sizes + 1] = d
 //@     end
 //@ end
-//@ local made, all = true, {}
+//@ local made = true
 //@ for _, t in ipairs(outputs) do made = made and t.made end
 //@ -- An input that may be left out has a default, and so stands behind those that have none.
 //@ table.sort(inputs, function(a, b)
@@ -83,14 +83,18 @@ def _(${function_inputs}):
 //@     for _, t in ipairs(python.tensor) do
 //@         if t.kind == "" and not t.may_be_null and not first then first = t.name end
 //@     end
+//@     -- A line for each shape: what is long is wrapped as C is, to which // begins a comment.
+    return (
 //@     for _, t in ipairs(outputs) do
-//@         local shape = {}
+//@         local shape, dtype = {}, torch_type(t.dtype)
 //@         for _, d in ipairs(t.dim) do shape[#shape + 1] = d.python end
-//@         all[#all + 1] = first .. ".new_empty((" .. table.concat(shape, ", ") .. ",), dtype=torch." .. torch_type(t.dtype) .. ")"
+//@         local comma = #outputs > 1 and "," or ""
+        ${first}.new_empty(
+            (${csv(shape)},),
+            dtype=torch.${dtype}
+        )${comma}
 //@     end
-//@     local returned = table.concat(all, ", ")
-    return ${returned}
-
+    )
 //@ end
 
 @torch.library.custom_op("tilewright::${NAME}_into", mutates_args=(${csv(mutated)},))

@@ -15,6 +15,19 @@ kernel "py_split" {
   split = { k = { parts = 2, over = "blocks" } }, tile = { m = 64, n = 32, k = 64 }, arch = { sm_90a = {} },
 }
 
+-- Two outputs that can be made, of shapes that are long to write.
+kernel "py_pair" {
+  x = tensor { R, C, dtype = "fp32" },
+  first_half_of_columns = tensor { R, (C + 1) // 2, dtype = "fp32", out = true },
+  other_half_of_columns = tensor { R, (C + 1) // 2, dtype = "fp32", out = true },
+  axes = "r c", tile = { r = 4, c = 64 }, grid = { r = R, c = C }, arch = { sm_80 = {} },
+  program = function(t, at, tile)
+    local x = load(t.x, span(at.r, tile.r), span(at.c, tile.c))
+    store(t.first_half_of_columns, span(at.r, tile.r), span(at.c, tile.c), x)
+    store(t.other_half_of_columns, span(at.r, tile.r), span(at.c, tile.c), -x)
+  end,
+}
+
 -- Of x the first R rows count, which no shape says; total is added to.
 kernel "py_rows" {
   x = tensor { P * 4, C, dtype = "fp32" }, y = tensor { P * 4, C, dtype = "fp32", out = true },

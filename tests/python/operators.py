@@ -57,7 +57,7 @@ def signature(folder, name):
 
 folder = sys.argv[1]
 sys.path.insert(0, folder)  # NAME_torch.py
-for name in ("py_gemm", "py_split", "py_rows"):
+for name in ("py_gemm", "py_split", "py_rows", "py_pair"):
     module = importlib.import_module(name)
     positional, words, defaults = signature(folder, name)
     said = inspect.signature(getattr(module, name)).parameters.values()
@@ -92,6 +92,9 @@ else:
     check(made.shape == (40, 48) and made.dtype == "float32", "the fake implementation knows shape and type")
     check(py_gemm_torch.py_gemm_into.mutates == ("D",) and py_rows_torch.py_rows_into.mutates == ("total", "y"),
           "what an operator writes is said")
+    import py_pair_torch
+    first, other = py_pair_torch.py_pair.fake(Shape(40, 65, dtype="float32"))
+    check(first.shape == other.shape == (40, 33), "and those of two outputs", first.shape)
     A, B, bias, D = tensor((40, 64)), tensor((48, 64)), f32((48,)), f32((40, 48))
     fake_gpu.make(Tensor)
     done("the operator launches", lambda: py_gemm_torch.py_gemm(A, B, bias, alpha=1.0))
