@@ -35,19 +35,24 @@ tilewright() { # folder cache arguments...
 
 # What `gen` may take, in instructions of the processor, which depend neither on what else runs nor on how fast a machine
 # is: half as much again as 9 million for a process and what it reads, 2 million for the C pair of each kernel, 200 for
-# each byte of sources and Plans and 280 for each step of a proof, of which equal ones are made once. The specs take 0.8
-# to 1.4 of that without the half, and a program that does twice as much is beyond it. And no kernel takes more than 180
-# million, about 15 ms, proofs and all.
+# each byte of sources and Plans, 12,000 for each node of a Plan's arithmetic, which a spec's text has said in Lua, and
+# 280 for each step of a proof, of which equal ones are made once. The specs take 0.8 to 1.4 of that without the half,
+# and a program that does twice as much is beyond it. And no kernel takes more than 180 million, about 15 ms, proofs and
+# all.
 allowed() { # folder kernels
     find "$1" -name '*.plan.json' -exec awk '
         /^  "proof": [{]/ { inside = 1; proof = "" }
         inside && /"steps"/ { steps = $2 + 0 }
         inside { proof = proof $2 }
         inside && /^  }/ { inside = 0; if (!(proof in seen)) sum += steps; seen[proof] = 1 }
-        END { print 280 * sum }' {} + >"$work/proofs"
+        /^  "fused": \[/ { fused = 1 }
+        fused && /^      "op"/ { nodes++ }
+        fused && /^  \]/ { fused = 0 }
+        END { print 280 * sum + 12000 * nodes }' {} + >"$work/counted_steps"
     find "$1" \( -name '*.cu' -o -name '*.plan.json' \) -exec cat {} + | wc -c |
-        awk -v most="$(($2 * 180000000))" -v pairs="$(($2 * 2000000))" 'NR == FNR { proofs += $1; next }
-            { all = 1.5 * (9e6 + pairs + 200 * $1 + proofs); printf "%.0f\n", all < most ? all : most }' "$work/proofs" -
+        awk -v most="$(($2 * 180000000))" -v pairs="$(($2 * 2000000))" 'NR == FNR { steps += $1; next }
+            { all = 1.5 * (9e6 + pairs + 200 * $1 + steps); printf "%.0f\n", all < most ? all : most }' \
+            "$work/counted_steps" -
 }
 instructions() { # argument...
     TILEWRIGHT_CACHE=off valgrind --tool=cachegrind --cache-sim=no --cachegrind-out-file=/dev/null "$program" "$@" 2>&1 |

@@ -469,6 +469,7 @@ struct pairs {
     const struct plan *p;
     int layout;
     bool *needed;                    /* by node */
+    unsigned char *known;            /* reads_pair's */
     int root[MOST_ROW_PAIRS], count; /* what pairs of rows are rounded from */
     int of[MOST_ROW_PAIRS];          /* the nodes that those pairs are */
 };
@@ -481,7 +482,7 @@ static bool find_pairs(struct pairs *q, int root)
         int operand[3] = {-1, -1, -1};
         if (!q->needed[node])
             continue;
-        enum reads_pair kind = reads_pair(q->p, node, q->layout, operand);
+        enum reads_pair kind = reads_pair(q->p, node, q->layout, operand, q->known);
         if (kind == READS_PAIR_ROW) {
             if (q->count == MOST_ROW_PAIRS)
                 return false;
@@ -514,7 +515,8 @@ static void print_pairs(const struct pairs *q, int root, struct emit_text *out)
         [READS_PAIR_MUL] = "pair_mul", [READS_PAIR_ADD] = "pair_add", [READS_PAIR_FMA] = "pair_fma"};
     for (int node = 0; node <= root; node++) {
         int operand[3];
-        enum reads_pair kind = q->needed[node] ? reads_pair(q->p, node, q->layout, operand) : READS_PAIR_NONE;
+        enum reads_pair kind =
+            q->needed[node] ? reads_pair(q->p, node, q->layout, operand, q->known) : READS_PAIR_NONE;
         if (kind < READS_PAIR_MUL)
             continue;
         text_format(out, "%sconst u32 p%d = %s(", out->length ? "\n" : "", node, word[kind]);
@@ -536,7 +538,8 @@ int emit_place_pairs(lua_State *L)
     const char *result[MOST_ROW_PAIRS];
     struct pairs q = {.p = p, .layout = s.step->layout};
     q.needed = arena_alloc(arena, (size_t)root + 1);
-    if (!q.needed)
+    q.known = arena_alloc(arena, (size_t)root + 1);
+    if (!q.needed || !q.known)
         return luaL_error(L, "out of memory");
     if (!find_pairs(&q, root))
         return luaL_error(L, "more than %d numbers of a row are rounded to fp16 in a step", MOST_ROW_PAIRS);

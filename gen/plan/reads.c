@@ -178,12 +178,14 @@ static bool goes_by_column(const struct plan *p, int node)
     return goes;
 }
 
-static bool are_pairs(const struct plan *p, const int *node, int count, int layout)
+static bool are_pairs(const struct plan *p, const int *node, int count, int layout, unsigned char *known)
 {
     bool column = false;
     for (int i = 0; i < count; i++) {
         int operand[3];
-        enum reads_pair kind = reads_pair(p, node[i], layout, operand);
+        if (!known[node[i]])
+            known[node[i]] = (unsigned char)(reads_pair(p, node[i], layout, operand, known) + 1);
+        enum reads_pair kind = (enum reads_pair)(known[node[i]] - 1);
         if (kind == READS_PAIR_NONE)
             return false;
         column = column || kind != READS_PAIR_ROW;
@@ -191,7 +193,7 @@ static bool are_pairs(const struct plan *p, const int *node, int count, int layo
     return column;
 }
 
-enum reads_pair reads_pair(const struct plan *p, int node, int layout, int operand[3])
+enum reads_pair reads_pair(const struct plan *p, int node, int layout, int operand[3], unsigned char *known)
 {
     const struct expr_graph *g = &p->fused;
     const struct expr_node *n = &g->node[node];
@@ -213,12 +215,12 @@ enum reads_pair reads_pair(const struct plan *p, int node, int layout, int opera
         operand[0] = product->arg[0];
         operand[1] = product->arg[1];
         operand[2] = a->arg[1 - i];
-        if (product->op == EXPR_MUL && are_pairs(p, operand, 3, layout))
+        if (product->op == EXPR_MUL && are_pairs(p, operand, 3, layout, known))
             return READS_PAIR_FMA;
     }
     operand[0] = a->arg[0];
     operand[1] = a->arg[1];
-    if ((a->op == EXPR_ADD || a->op == EXPR_MUL) && are_pairs(p, operand, 2, layout))
+    if ((a->op == EXPR_ADD || a->op == EXPR_MUL) && are_pairs(p, operand, 2, layout, known))
         return a->op == EXPR_ADD ? READS_PAIR_ADD : READS_PAIR_MUL;
     return READS_PAIR_NONE;
 }

@@ -38,6 +38,7 @@ enum reads_pair {
     READS_PAIR_ADD,  /* cast(x + y), */
     READS_PAIR_FMA   /* cast(x * y + z) of such, of which one at least goes by the column */
 };
-enum reads_pair reads_pair(const struct plan *p, int node, int layout, int operand[3]);
+/* known: what was found of the nodes up to this one, of the same layout; zero at first. */
+enum reads_pair reads_pair(const struct plan *p, int node, int layout, int operand[3], unsigned char *known);
 
 #endif

@@ -233,7 +233,12 @@ int sandbox_line(const struct sandbox *s, int file, int line, int *token)
 
 int sandbox_source_index(const char *source)
 {
-    return source[0] == '@' && source[1] == '#' ? atoi(source + 2) : -1;
+    if (source[0] != '@' || source[1] != '#')
+        return -1;
+    int index = 0; /* asked for at each line that runs */
+    for (const char *c = source + 2; *c >= '0' && *c <= '9'; c++)
+        index = 10 * index + (*c - '0');
+    return index;
 }
 
 int sandbox_token_where(lua_State *L, int level, int *line, int *token)
