@@ -22,6 +22,7 @@
 //@ end
 //@ local dtypes = {}
 //@ for _, t in ipairs(plan.tensor) do dtypes[t.dtype] = true end
+//@ for _, node in ipairs(plan.fused) do if node.op == "SCALAR" then dtypes[node.dtype] = true end end
 //@ for _, p in ipairs(plan.place) do
 //@     dtypes[p.dtype] = true
 //@     if has(p, "packed") and p.packed then

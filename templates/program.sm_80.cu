@@ -23,7 +23,7 @@
 //@ for _, p in ipairs(place) do if p.kind == "operand" then dtypes[p.dtype] = true end end
 //@ for _, node in ipairs(plan.fused) do
 //@     if node.op == "TENSOR" then read[node.tensor], dtypes[plan.tensor[node.tensor].dtype] = true, true end
-//@     if node.op == "CAST" then dtypes[node.dtype] = true end
+//@     if node.op == "CAST" or node.op == "SCALAR" then dtypes[node.dtype] = true end
 //@ end
 //@ -- A coordinate that is never below 0.
 //@ local function natural(node)

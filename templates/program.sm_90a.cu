@@ -26,7 +26,7 @@
 //@ end
 //@ for _, node in ipairs(plan.fused) do
 //@     if node.op == "TENSOR" then read[node.tensor], dtypes[plan.tensor[node.tensor].dtype] = true, true end
-//@     if node.op == "CAST" then dtypes[node.dtype] = true end
+//@     if node.op == "CAST" or node.op == "SCALAR" then dtypes[node.dtype] = true end
 //@ end
 //@ -- A warp that alone fills rings of this block sets their barriers up itself and waits for nobody. Else another warp
 //@ -- sets barriers up while it finds its first item: those of other blocks that it copies into must stand first.

@@ -182,7 +182,7 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
         text_format(out, n->integer % 2 ? "most%d" : "least%d", (int)(n->integer / 2));
         break;
     case EXPR_SCALAR:
-        text_format(out, "args.%s", p->scalar[n->integer].name);
+        emit_scalar(p, (int)n->integer, out);
         break;
     case EXPR_TILE:
         if (p->place[n->integer].kind == PLAN_PLACE_ROWS)

@@ -167,6 +167,16 @@ static bool is_place(const struct plan *p, int node, int extent)
     return n->op == EXPR_AT || n->op == EXPR_LOOP;
 }
 
+void emit_scalar(const struct plan *p, int scalar, struct emit_text *out)
+{
+    const struct spec_scalar *s = &p->scalar[scalar];
+    const bool word = tw_dtype_info(s->dtype)->kind == TW_KIND_FLOAT && tw_dtype_bytes(s->dtype) < 4;
+    if (word)
+        text_format(out, "from_%s(args.%s)", tw_dtype_name(s->dtype), s->name);
+    else
+        text_format(out, "args.%s", s->name);
+}
+
 const char *symbol_text(const struct plan *p, int symbol, struct arena *arena)
 {
     if (p->symbol_fixed && p->symbol_fixed[symbol] >= 0)
@@ -236,7 +246,7 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
         text_format(out, "%s", symbol_text(p, (int)n->integer, out->arena));
         return;
     case EXPR_SCALAR:
-        text_format(out, "args.%s", p->scalar[n->integer].name);
+        emit_scalar(p, (int)n->integer, out);
         return;
     case EXPR_TILE:
         add_tile(p, &p->place[n->integer], out);

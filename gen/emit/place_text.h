@@ -27,10 +27,15 @@
 #define TW_GEN_EMIT_PLACE_TEXT_H
 
 #include "emit/emit.h"
+#include "emit/template/text.h"
 
 /* What stands for a dim (by symbol of the Plan) in a kernel's text: "args.K", or the number that it is fixed to. NULL
  * out of memory. */
 const char *symbol_text(const struct plan *p, int symbol, struct arena *arena);
+
+/* Adds a scalar of the Plan as arithmetic reads it: "args.alpha", of a float type below fp32, which comes as a word,
+ * "from_bf16(args.alpha)". */
+void emit_scalar(const struct plan *p, int scalar, struct emit_text *out);
 
 /* Their emit_helper.context is the struct plan. */
 int emit_place_step(lua_State *L);

@@ -483,7 +483,9 @@ static void fused(const struct plan *p, const struct sink *s)
         } else if (n->op == EXPR_INDEX || n->op == EXPR_AT) {
             sink_text(s, "axis", n->integer >= 0 && n->integer < p->axis_count ? p->axis[n->integer] : NULL);
         } else if (n->op == EXPR_SCALAR) {
-            sink_text(s, "scalar", n->integer >= 0 && n->integer < p->scalar_count ? p->scalar[n->integer].name : NULL);
+            const struct spec_scalar *c = n->integer >= 0 && n->integer < p->scalar_count ? &p->scalar[n->integer] : NULL;
+            sink_text(s, "scalar", c ? c->name : NULL);
+            sink_text(s, "dtype", c ? tw_dtype_name(c->dtype) : NULL);
         } else if (n->op == EXPR_TENSOR) {
             sink_text(s, "tensor", tensor_name(p, (int)n->integer));
             integers(s, "index", g->index + n->first_index, n->rank);

@@ -73,6 +73,8 @@ int make_scalar(lua_State *L)
     enum tw_dtype dtype = tw_dtype_from_name(word);
     if (dtype == TW_DTYPE_COUNT)
         return luaL_error(L, "there is no dtype \"%s\"%s", word, reader_suggest(r, word, dtype_names(r)));
+    if (tw_dtype_info(dtype)->kind == TW_KIND_FLOAT && tw_dtype_info(dtype)->bits < 16)
+        return luaL_error(L, "scalar \"%s\": no arithmetic reads one number of %s; write \"fp32\"", word, word);
     if (lua_gettop(L) > 1 && lua_type(L, 2) != LUA_TNUMBER)
         return luaL_error(L, "scalar(\"%s\", value): the value is a number, this is %s", word, describe(r, 2));
     double value = lua_gettop(L) > 1 ? lua_tonumber(L, 2) : 1;
