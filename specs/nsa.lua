@@ -132,7 +132,7 @@ local function union(own)
   }
 end
 kernel "nsa_union" (union { lists = "uniform", lengths = true, run = { { B = 2, T = 70, G = 2 } }, bench = long_16 })
-kernel "nsa_union_near" (union { lists = "near", slots = 8, run = { { B = 1, T = 301, G = 1 } }, bench = long_16 })
+kernel "nsa_union_near" (union { lists = "near", slots = 16, run = { { B = 1, T = 301, G = 1 } }, bench = long_16 })
 kernel "nsa_union_2" (union {
   lists = "uniform", together = 2, slots = 3, block = 16, run = { { B = 1, T = 35, G = 2 } },
 })

@@ -55,6 +55,23 @@ def backward(lengths):
             attention(128, "bwd", lengths, "burst")]
 
 
+# Sizes of specs/conv.lua, N, H, W, C, K: 3x3 layers of ResNet-50 and of a diffusion U-Net.
+LAYERS = ((32, 56, 56, 64, 64), (32, 28, 28, 128, 128), (32, 14, 14, 256, 256), (32, 7, 7, 512, 512),
+          (32, 64, 64, 320, 320), (32, 32, 32, 640, 640), (32, 16, 16, 1280, 1280))
+
+
+def convolution():
+    layers = [",".join(map(str, layer)) for layer in LAYERS]
+    ours = [word for layer in LAYERS for word in ("--set", ",".join(f"{d}={x}" for d, x in zip("NHWCK", layer)))]
+    return [bench("specs/conv.lua", "--kernel", "conv_3x3", *ours, *BURST, "--peer", "none"),
+            [sys.executable, "tests/bench/peers_torch.py", "--conv", "conv_3x3", "--mode", "burst", "--rounds", "6",
+             *layers]]
+
+
+def sparse(names, *more):
+    return [bench("specs/nsa.lua", "--kernel", name, *BURST, "--peer", "none", *more) for name in names]
+
+
 BURST = ("--mode", "burst", "--rounds", "6")  # beside cuBLASLt where there is a product
 ONE = (*sizes(16, (4096,)), "--mode", "burst", "--rounds", "9", "--peer", "none")
 # Name: seconds it takes, commands. Those that print rows have no --json.
@@ -82,6 +99,12 @@ STEPS = {
                     bench("specs/attention_decode.lua", "--kernel", "attention_decode", "--peer", "none"),
                     bench("specs/attention_decode.lua", "--kernel", "attention_decode_split_16", "--peer", "none")]),
     "backward": (200, backward((2048, 4096, 8192, 16384))),
+    "sparse": (120, sparse(("nsa_fwd", "nsa_fwd_two", "nsa_union", "nsa_fwd_union", "nsa_fwd_near", "nsa_union_near",
+                            "nsa_fwd_union_near", "nsa_fwd_union_two"))),
+    "deformable": (60, [bench("specs/deform_attn.lua", "--kernel", "deform_attn_" + kernel, *BURST, "--peer", "none")
+                        for kernel in ("fp16", "fp16_softmax", "fp16_baseline", "fp32_heads")]),
+    "copies": (120, [bench("specs/tile_copy.lua", *BURST), bench("specs/tile_copy_boxes.lua", *BURST)]),
+    "convolution": (120, convolution()),
 }
 
 
@@ -248,10 +271,40 @@ def backward_ratio(rows, mode):
     return min(ratios, default=None)
 
 
+def sparse_rate(*ways, length):
+    """TFLOP/s of the quickest way; a way is kernels that run one after the other. 64 heads of 128, 1,024 keys each."""
+    def value(rows, mode):
+        times = [[rows.ms(kernel, mode, B=1, T=length, G=4) for kernel in way] for way in ways]
+        took = min((sum(way) for way in times if all(way)), default=None)
+        return over(4e-9 * 64 * 128 * 1024 * length, took)
+    return value
+
+
+def milliseconds(kernel):
+    return lambda rows, mode: rows.ms(kernel, mode)
+
+
+def copy_ratio(rows, mode):
+    """The quickest copy of 64 x 64 boxes, of the quickest by threads, from memory: 4 GB."""
+    size = {"H": 32768, "W": 32768}
+    plain = [rows.ms(kernel, mode, **size) for kernel in ("tile_copy_direct", "tile_copy_blocks")]
+    bulk = [rows.ms(kernel, mode, **size) for kernel in
+            ("tile_copy", "tile_copy_128B", *(f"tile_copy_stages_{n}" for n in (2, 4, 8)))]
+    return over(min(filter(None, plain), default=None), min(filter(None, bulk), default=None))
+
+
+def convolution_ratio(rows, mode):
+    best = rows.of("conv_3x3", mode, "cudnn")
+    return min((best[size]["latency_ms"] / row["latency_ms"] for size, row in rows.of("conv_3x3", mode).items()
+                if size in best), default=None)
+
+
 FOUR = {(4096, 4096, 4096), (8192, 8192, 8192), (4096, 7168, 2048), (4096, 24576, 1536)}
 P4096 = {"M": 4096, "N": 4096, "K": 4096}
 A4096, A16384 = {"B": 4, "H": 16, "S": 4096}, {"B": 1, "H": 16, "S": 16384}
 BOTH, ONLY = ("burst", "sustained"), ("burst",)
+RANDOM = ("nsa_fwd",), ("nsa_fwd_two",), ("nsa_union", "nsa_fwd_union")
+NEAR = ("nsa_fwd_near",), ("nsa_union_near", "nsa_fwd_union_near"), ("nsa_union_near", "nsa_fwd_union_two")
 # What, at least or at most, bound, modes, value(rows, mode).
 CLAIMS = [
     ("gemm_bf16, twenty shapes, mean", ">=", 1.03, BOTH, gemm(lambda *_: True, mean)),
@@ -275,6 +328,14 @@ CLAIMS = [
     ("decode, 32 x 4096, of the read rate", ">=", 0.90, BOTH, read_rate("attention_decode", B=32, S=4096)),
     ("decode, one of 65536, of the read rate", ">=", 0.80, BOTH, read_rate("attention_decode_split_16", B=1, S=65536)),
     ("attention backward, head size 128, least", ">=", 0.80, ONLY, backward_ratio),
+    ("sparse attention, 8192, random lists, TFLOP/s", ">=", 130, ONLY, sparse_rate(*RANDOM, length=8192)),
+    ("sparse attention, 65536, random lists, TFLOP/s", ">=", 115, ONLY, sparse_rate(*RANDOM, length=65536)),
+    ("sparse attention, 8192, lists of neighbours, TFLOP/s", ">=", 220, ONLY, sparse_rate(*NEAR, length=8192)),
+    ("deformable attention, fp16, near, ms", "<=", 2.9, ONLY, milliseconds("deform_attn_fp16")),
+    ("deformable attention, fp16, softmax inside, ms", "<=", 2.9, ONLY, milliseconds("deform_attn_fp16_softmax")),
+    ("deformable attention, fp32, ms", "<=", 5.37, ONLY, milliseconds("deform_attn_fp32_heads")),
+    ("copies of 64 x 64, 4 GB, of the best by threads", ">=", 0.97, ONLY, copy_ratio),
+    ("convolution 3x3 of cuDNN's best, least", ">=", 0.85, ONLY, convolution_ratio),
 ]
 
 
