@@ -167,14 +167,21 @@ int reads_only_place(const struct plan *p, int root)
 
 /* ---- pairs ------------------------------------------------------------------------------------------------------- */
 
-static bool goes_by_column(const struct plan *p, int node)
+/* What `known` holds of a node: reads_pair's answer and 1, 0 where it is not known yet, and whether it goes by the
+ * column. */
+enum { KNOWN_PAIR = 0x3f, KNOWN_COLUMN = 0x40, KNOWN_GOES = 0x80 };
+
+static bool goes_by_column(const struct plan *p, int node, unsigned char *known)
 {
+    if (known[node] & KNOWN_COLUMN)
+        return known[node] & KNOWN_GOES;
     const struct expr_node *n = &p->fused.node[node];
     bool goes = n->op == EXPR_COLUMN || (n->op == EXPR_TILE && p->place[n->integer].cols > 1);
     for (int i = 0; i < 3 && !goes; i++)
-        goes = n->arg[i] >= 0 && goes_by_column(p, n->arg[i]);
+        goes = n->arg[i] >= 0 && goes_by_column(p, n->arg[i], known);
     for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && !goes; i++)
-        goes = goes_by_column(p, p->fused.index[n->first_index + i]);
+        goes = goes_by_column(p, p->fused.index[n->first_index + i], known);
+    known[node] = (unsigned char)(known[node] | KNOWN_COLUMN | (goes ? KNOWN_GOES : 0));
     return goes;
 }
 
@@ -183,9 +190,11 @@ static bool are_pairs(const struct plan *p, const int *node, int count, int layo
     bool column = false;
     for (int i = 0; i < count; i++) {
         int operand[3];
-        if (!known[node[i]])
-            known[node[i]] = (unsigned char)(reads_pair(p, node[i], layout, operand, known) + 1);
-        enum reads_pair kind = (enum reads_pair)(known[node[i]] - 1);
+        if (!(known[node[i]] & KNOWN_PAIR)) {
+            const int found = (int)reads_pair(p, node[i], layout, operand, known) + 1;
+            known[node[i]] = (unsigned char)(known[node[i]] | found);
+        }
+        enum reads_pair kind = (enum reads_pair)((known[node[i]] & KNOWN_PAIR) - 1);
         if (kind == READS_PAIR_NONE)
             return false;
         column = column || kind != READS_PAIR_ROW;
@@ -206,7 +215,7 @@ enum reads_pair reads_pair(const struct plan *p, int node, int layout, int opera
     if (n->op != EXPR_CAST || n->dtype != TW_FP16 || g->node[n->arg[0]].type != EXPR_REAL)
         return READS_PAIR_NONE;
     const struct expr_node *a = &g->node[n->arg[0]];
-    if (!goes_by_column(p, node)) {
+    if (!goes_by_column(p, node, known)) {
         operand[0] = n->arg[0];
         return READS_PAIR_ROW;
     }

@@ -483,7 +483,8 @@ static void fused(const struct plan *p, const struct sink *s)
         } else if (n->op == EXPR_INDEX || n->op == EXPR_AT) {
             sink_text(s, "axis", n->integer >= 0 && n->integer < p->axis_count ? p->axis[n->integer] : NULL);
         } else if (n->op == EXPR_SCALAR) {
-            const struct spec_scalar *c = n->integer >= 0 && n->integer < p->scalar_count ? &p->scalar[n->integer] : NULL;
+            const bool known = n->integer >= 0 && n->integer < p->scalar_count;
+            const struct spec_scalar *c = known ? &p->scalar[n->integer] : NULL;
             sink_text(s, "scalar", c ? c->name : NULL);
             sink_text(s, "dtype", c ? tw_dtype_name(c->dtype) : NULL);
         } else if (n->op == EXPR_TENSOR) {

@@ -73,6 +73,12 @@ struct reals {
     double low, high;
 };
 
+/* With what fp32 makes of both ends: outwards, and not inwards, for a product may go unrounded into a sum. */
+static struct reals rounded(struct reals r)
+{
+    return (struct reals){fmin(r.low, (double)(float)r.low), fmax(r.high, (double)(float)r.high)};
+}
+
 static struct reals reals_of(const struct expr_graph *g, int node, int *steps)
 {
     const struct reals any = {-(double)INFINITY, (double)INFINITY};
@@ -80,9 +86,10 @@ static struct reals reals_of(const struct expr_graph *g, int node, int *steps)
     struct reals a = any, b = any, r = any;
     if (n->type == EXPR_INT) {
         struct range whole = of(g, node, steps);
-        r.low = whole.low == EXPR_LEAST ? r.low : (double)whole.low;
-        r.high = whole.high == EXPR_MOST ? r.high : (double)whole.high;
-        return r;
+        const int64_t exact = (int64_t)1 << 53;
+        r.low = whole.low < -exact ? r.low : (double)whole.low;
+        r.high = whole.high > exact ? r.high : (double)whole.high;
+        return rounded(r);
     }
     if (++*steps > MOST_STEPS)
         return any;
@@ -92,7 +99,7 @@ static struct reals reals_of(const struct expr_graph *g, int node, int *steps)
         b = reals_of(g, n->arg[1], steps);
     switch (n->op) {
     case EXPR_CONST_REAL:
-        return isnan(n->real) ? any : (struct reals){n->real, n->real};
+        return isnan(n->real) ? any : rounded((struct reals){n->real, n->real});
     case EXPR_MIN: /* of an unbounded one, a NaN perhaps, the other */
         return (struct reals){fmin(a.low, b.low), fmin(a.high, b.high)};
     case EXPR_MAX:

@@ -87,7 +87,7 @@ static int merge_instance(struct merge *m, const char *entry, struct tw_error *e
                 "%s: role %s makes other steps in each launch, so that passes are not of one; write --passes "
                 "1",
                 entry, m->role->name);
-        if (ended && full) /* where there was no room for more, what follows is not known of all */
+        if ((others || ended) && full) /* where there was no room for more, what follows is not known of all */
             break;
         merge_stretch(m, end, until, anchor);
         if (ended)

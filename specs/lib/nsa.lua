@@ -34,6 +34,10 @@ local function program(t, at, tile)
   local scale = given "scale" and t.scale or rsqrt(extent "d")
   local shift = (given "lengths" and t.lengths[at.b] or extent "kv") - extent "q"
   local u, count = at.q // tile.q, extent "s"
+  if tile.q > (given "times" and 4 or 1) then
+    refuse("tile", "up to 4 queries share the union of their lists, where times says whose a block is; each has its "
+      .. "own else; write q = 1, or give what family nsa_union leaves")
+  end
   if given "counts" then count = clamp(t.counts[at.b][u][at.g], 0, count) end
 
   local o, most, sum = loop("slots", range(0, count, 1), { zeros(), rows(-inf), rows(0) },
@@ -47,16 +51,16 @@ local function program(t, at, tile)
       local first = block * tile.kv
       local place = { b = at.b, g = at.g, kv = span(first, tile.kv), d = all }
       local k, v = load(t.K, places(t.K, place)):as "k", load(t.V, places(t.V, place)):as "v"
-      local s = dot(q, k:t()):as "s" * (scale * log2e)
+      local s, last = dot(q, k:t()):as "s" * (scale * log2e), index().q + shift
       if given "times" then -- seven bits a query
         local of_all = t.times[at.b][u][at.g][slot]
         local times = of_all % 128
         for i = 1, tile.q - 1 do
           times = select(eq(index().q - at.q, i), of_all // (1 << 7 * i) % 128, times)
         end
-        s = s + log2(times)
+        s, last = s + log2(times), where(gt(times, 0), last, -1) -- an infinite score of another's block too
       end
-      s = where(le(first + column(), index().q + shift), s, -inf)
+      s = where(le(first + column(), last), s, -inf)
       local m = max(most, row_max(s))
       local p, r = exp2_diff(s, m), exp2_diff(most, m)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)

@@ -8,6 +8,12 @@
 
 local function program(t, at, tile)
   local slots, from, none = tile.n // tile.q, at.u * tile.q, 1 << 40
+  if constant(extent "s") ~= slots or slots > 127 then
+    refuse("lists", "a list's blocks are a constant, 127 at most, and tile.n // tile.q of them; write a number")
+  end
+  if tile.q > 4 or tile.n ~= tile.q * slots then
+    refuse("tile", "4 queries at most share a union, and n is all places of their lists; write q, and leave n out")
+  end
   local along = rows(span(0, tile.n))
   local across = along:t()
 

@@ -88,6 +88,18 @@ for bug in 's/0x1054/0x5410/' 's/from + upper/from/' 's/odd ? seconds : firsts/f
     ok $? "operands of fp8: seen where '$bug'" "$work/out"
 done
 
+# Constant factors of an element are one, and the scale of scores joins their exponential where what is added to them
+# goes by the row.
+for kernel in alibi softcap; do
+    "$program" gen specs/attention_mods.lua --kernel attention_fwd_$kernel -o "$work/mods" --arch sm_90a >"$work/out" 2>&1
+done
+grep -q '= e0 \* 11\.313708f;' "$work/mods/attention_fwd_alibi.sm_90a.cu" &&
+    ! grep -q '\* 0\.088388346f' "$work/mods/attention_fwd_alibi.sm_90a.cu"
+ok $? "ALiBi: the scale moves out of the sum" "$work/out"
+grep -q '\* 0\.0017677669f' "$work/mods/attention_fwd_softcap.sm_90a.cu" &&
+    ! grep -q '\* 0\.02f\|\* 5e+01f' "$work/mods/attention_fwd_softcap.sm_90a.cu"
+ok $? "soft cap: one factor in front of tanh, one behind it" "$work/out"
+
 # wrong SPEC KERNEL SED WORD...: the spec, changed so, gives results that the reference by hand does not.
 wrong() {
     sed "$3" "specs/$1.lua" >"$work/specs/$1.lua"

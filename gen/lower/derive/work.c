@@ -184,17 +184,47 @@ static int select_of(struct expr_graph *g, int condition, int yes, int no)
     return expr_binary(g, EXPR_MUL, expr_select(g, condition, x, no), expr_real(g, factor));
 }
 
-/* (x c) d is x (c d): one multiplication, and one rounding, for two. Not of factors so large or small that x c alone
- * would leave what a float holds where the whole does not, or the other way round. */
-static int product_of(struct expr_graph *g, const struct expr_node *n)
+static bool is_moderate(double factor, double most)
 {
-    static const double least = 0x1p-32, most = 0x1p32;
-    const bool quotient = n->op == EXPR_DIV; /* (x c) / d is x (c / d) */
+    return fabs(factor) >= 1 / most && fabs(factor) <= most;
+}
+
+/* x c + u v, of which u stays along the row, is (x + u/c v) c: u/c is computed once a row, and the multiplication by c
+ * moves out, to be left to the row by a reduction, and to join an addition behind it. Where |u| is above the largest
+ * float times c, at least 2^111, u/c is infinite and u is not. Returns x + u/c v, or -1. */
+static int sum_without_factor(struct work *w, int node, double *factor)
+{
+    struct expr_graph *g = &w->graph;
+    const struct expr_node sum = g->node[node]; /* copies: adding nodes moves them */
+    if ((sum.op != EXPR_ADD && sum.op != EXPR_SUB) || sum.type != EXPR_REAL)
+        return -1;
+    for (int i = 0; i < 2; i++) {
+        const struct expr_node term = g->node[sum.arg[1 - i]];
+        const int x = without_factor(g, sum.arg[i], factor);
+        for (int k = 0; x >= 0 && is_moderate(*factor, 0x1p16) && term.op == EXPR_MUL && k < 2; k++) {
+            if ((work_scope(w, term.arg[k]) & WORK_COLUMN) || !(work_scope(w, term.arg[1 - k]) & WORK_COLUMN))
+                continue;
+            const int once = expr_binary(g, EXPR_MUL, term.arg[k], expr_real(g, 1 / *factor));
+            const int other = expr_binary(g, EXPR_MUL, once, term.arg[1 - k]);
+            return i == 0 ? expr_binary(g, sum.op, x, other) : expr_binary(g, sum.op, other, x);
+        }
+    }
+    return -1;
+}
+
+/* (x c) d is x (c d), and (x c) / d is x (c / d): one multiplication, and one rounding, for two. Not of factors so
+ * large or small that x c alone would leave what a float holds where the whole does not, or the other way round. */
+static int product_of(struct work *w, const struct expr_node *n)
+{
+    struct expr_graph *g = &w->graph;
+    const bool quotient = n->op == EXPR_DIV;
     double factor, other;
     for (int i = quotient; n->type == EXPR_REAL && i < 2; i++) {
-        const int x = without_factor(g, n->arg[1 - i], &other);
-        if (x >= 0 && constant(g, n->arg[i], &factor) && fabs(factor) >= least && fabs(factor) <= most &&
-            other >= least && other <= most)
+        if (!constant(g, n->arg[i], &factor) || !is_moderate(factor, 0x1p32))
+            continue;
+        int x = without_factor(g, n->arg[1 - i], &other);
+        x = x >= 0 ? x : sum_without_factor(w, n->arg[1 - i], &other);
+        if (x >= 0 && is_moderate(other, 0x1p32))
             return expr_binary(g, EXPR_MUL, x, expr_real(g, quotient ? other / factor : other * factor));
     }
     return expr_add(g, n);
@@ -230,7 +260,7 @@ static int import(struct import *m, int node)
         if (m->status)
             return -1;
         result = n.op == EXPR_SELECT ? select_of(g, n.arg[0], n.arg[1], n.arg[2])
-                 : n.op == EXPR_MUL || n.op == EXPR_DIV ? product_of(g, &n)
+                 : n.op == EXPR_MUL || n.op == EXPR_DIV ? product_of(m->w, &n)
                                                         : expr_add(g, &n);
     }
     bool whole = n.type == EXPR_INT && result < 0;

@@ -260,6 +260,13 @@ static void test_range(void **state)
     expect_range(&g, expr_binary(&g, EXPR_FLOORDIV, m, n), 0, EXPR_MOST);
     expect_range(&g, expr_binary(&g, EXPR_MOD, m, n), 0, EXPR_MOST);
     expect_range(&g, expr_binary(&g, EXPR_ADD, expr_binary(&g, EXPR_MUL, most, m), most), EXPR_MOST, EXPR_MOST);
+    /* Bounds of reals are what fp32 makes of them: 2^24 - 1 is exact, 2^24 + 1 is not. */
+    int x = expr_leaf(&g, EXPR_ACC, EXPR_REAL, 0);
+    int low = expr_binary(&g, EXPR_MAX, x, expr_real(&g, 0.0));
+    const int bound[] = {expr_real(&g, 16777215.0), expr_real(&g, 16777219.0), expr_int(&g, 16777219)};
+    const int64_t largest[] = {16777215, 16777220, 16777220};
+    for (int k = 0; k < 3; k++)
+        expect_range(&g, expr_unary(&g, EXPR_WHOLE, expr_binary(&g, EXPR_MIN, low, bound[k])), 0, largest[k]);
     expect_range(&g, expr_binary(&g, EXPR_SUB, expr_binary(&g, EXPR_MUL, least, m), most), EXPR_LEAST, EXPR_LEAST);
     for (int twice = m, steps = 0; steps < 200; steps++) {
         twice = expr_binary(&g, EXPR_ADD, expr_binary(&g, EXPR_MUL, twice, most), most);
