@@ -58,7 +58,7 @@ done
 [ ! -e "$work/again/py_gemm_torch.py" ] && [ ! -s "$work/log" ]
 ok $? "the pair is the same with and without; --python leaves out PyTorch's file" "$work/log"
 
-# A name that Python has already, and a scalar that no number becomes.
+# A name that Python has already.
 cat >"$work/names.lua" <<'END'
 local M, N, K = dims "M N K"
 local base = { family = "gemm", A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" },
@@ -73,16 +73,43 @@ with "lambda"
 with("k2", "is", scalar "fp32")
 with("k3", "stream", tensor { N, dtype = "fp32", axes = "n" })
 with("k4", "PyObject", scalar "fp32")
-with("k5", "small", scalar "fp8_e4m3")
 END
 "$program" gen "$work/names.lua" --python -o "$work/names" >"$work/out" 2>"$work/err"
-[ $? -eq 1 ] && [ ! -e "$work/names" ] && [ "$(grep -c '^.*names.lua:[0-9]*: error: ' "$work/err")" -eq 5 ] &&
+[ $? -eq 1 ] && [ ! -e "$work/names" ] && [ "$(grep -c '^.*names.lua:[0-9]*: error: ' "$work/err")" -eq 4 ] &&
     grep -q "kernel 'lambda': 'lambda' can be no name for gen --python: it is a word of Python; .*PYTHON-NAME" "$work/err" &&
     grep -q "'is' can be no name .* word of Python" "$work/err" &&
     grep -q "'stream' can be no name .* has a parameter of that name" "$work/err" &&
-    grep -q "'PyObject' can be no name .* one of Python's headers" "$work/err" &&
-    grep -q "no fp8_e4m3 of a number; write fp16 or fp32 .PYTHON-SCALAR" "$work/err"
-ok $? "names and scalars that Python cannot have" "$work/err"
+    grep -q "'PyObject' can be no name .* one of Python's headers" "$work/err"
+ok $? "names that Python cannot have" "$work/err"
+
+# names that are the module's own, or PyTorch's; and a kernel that PyTorch has no tensor to find by.
+sed '/^with/d' "$work/names.lua" >"$work/torch.lua"
+cat >>"$work/torch.lua" <<'END'
+with "load"
+with "info"
+END
+"$program" gen "$work/torch.lua" --python -o "$work/names" >"$work/out" 2>"$work/err"
+[ $? -eq 1 ] && [ ! -e "$work/names" ] && [ "$(grep -c 'the module has a function of that name.*PYTHON-NAME' "$work/err")" -eq 2 ]
+ok $? "kernels with the names of the module's functions" "$work/err"
+sed '/^with/d' "$work/names.lua" >"$work/torch.lua"
+cat >>"$work/torch.lua" <<'END'
+with("k1", "torch", scalar "fp32")
+with("k2", "Optional", tensor { N, dtype = "fp32", axes = "n" })
+local R, Tuple = dims "R Tuple"
+kernel "fill" {
+  y = tensor { R, Tuple, dtype = "fp32", out = true }, f = scalar "fp32",
+  axes = "r c", tile = { r = 4, c = 64 }, grid = { r = R, c = Tuple }, arch = { sm_80 = {} },
+  program = function(t, at, tile)
+    store(t.y, span(at.r, tile.r), span(at.c, tile.c), rows(0) + columns(0) + t.f)
+  end,
+}
+END
+"$program" gen "$work/torch.lua" --torch -o "$work/names" >"$work/out" 2>"$work/err"
+[ $? -eq 1 ] && [ ! -e "$work/names" ] && [ "$(grep -c "PyTorch's file imports that name.*PYTHON-NAME" "$work/err")" -eq 3 ] &&
+    grep -q "kernel 'fill': .*write --python .PYTHON-TORCH" "$work/err"
+ok $? "what PyTorch's file cannot have" "$work/err"
+"$program" gen "$work/torch.lua" --python -o "$work/names" >"$work/err" 2>&1
+ok $? "and NAME_python.c can" "$work/err"
 
 # ---- modules -------------------------------------------------------------------------------------------------------
 
@@ -108,7 +135,7 @@ lab() {
 }
 mkdir -p "$work/so" "$work/asan" "$work/cuda/lib64"
 {
-    for name in py_gemm py_split py_rows py_pair; do
+    for name in py_gemm py_split py_rows py_pair py_conv; do
         # shellcheck disable=SC2086
         module $name "$work/so" -std=c99 -O1 $warnings || echo "$name: status $?"
     done
@@ -143,6 +170,8 @@ CUDA_HOME=$work/cuda
 export CUDA_HOME
 python python3 "$work/so" tests/python/calls.py
 said calls
+python python3 "$work/so" tests/python/streams.py
+said streams
 python python3 "$work/so" tests/python/random_calls.py 1 10000 500
 said random
 python python3 "$work/so" tests/python/operators.py "$work/gen"
@@ -235,6 +264,22 @@ planted 's/wrong |= extent > 1 \&\& own != 1 ? -1 : 0;//' "the last stride is no
 planted 's/^        (v->read_only \&\& e->out))/        0)/' "read-only outputs pass" "read-only"
 planted 's/^    Py_CLEAR(v->hold);$/    v->hold = NULL;/' "a capsule is lost" "no managed tensor is left"
 planted 's/own.context_device(&now) || now != all->device/own.context_device(\&now)/' "another device's context is left" "its context is entered"
+
+# stale SED WHAT NAME TEST: the same of another kernel, by the tests of streams.
+stale() {
+    mkdir -p "$work/planted"
+    sed "$1" "$work/gen/${3}_python.c" >"$work/planted/${3}_python.c"
+    ! cmp -s "$work/planted/${3}_python.c" "$work/gen/${3}_python.c" &&
+        "$cc" -O0 -w -fPIC -shared -isystem "$include" -I"$work/gen" "$work/planted/${3}_python.c" "$work/gen/$3.c" \
+            -ldl -lm -o "$work/planted/$3.abi3.so" &&
+        python python3 "$work/planted" tests/python/streams.py && [ $status -ne 0 ] && grep -q "^not ok .*$4" "$work/log"
+    ok $? "seen where $2" "$work/log"
+    rm -f "$work/planted/"*.so
+}
+stale 's/} else if (one != other) {/} else if (0) {/' "streams are not compared" py_gemm "torch and CuPy"
+stale 's/r->bytes, stream)) != 0/r->bytes, NULL)) != 0/' "zeros come on another stream" py_split "zeroed on that stream"
+stale 's/size \*= 2;/size += 16;/' "rooms are as large as they must be" py_split "leave few behind"
+stale '/cuTensorMapEncodeIm2col/d' "windows have no maps" py_conv "of windows"
 
 # ---- the package -----------------------------------------------------------------------------------------------------
 

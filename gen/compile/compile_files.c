@@ -112,7 +112,7 @@ static int emit_pair(struct compile *c, struct host_pair *pair, enum compile_wit
                                      .tuned_count = tuned_count};
     status = c->python && !added ? 3 : emit_host(&model, &emit_options, &pair->header, &pair->source, diags);
     if (!status && c->python)
-        status = emit_host_python(&model, &emit_options, &pair->python, diags);
+        status = emit_host_python(&model, &emit_options, (c->python & COMPILE_TORCH) != 0, &pair->python, diags);
     tw_free(&c->rt, added);
     tw_free(&c->rt, tuned);
     tw_free(&c->rt, image);
@@ -168,7 +168,7 @@ static int add_host(struct compile *c, struct host_pair *pair, enum compile_with
                 {".c", pair->source},
                 {"_python.c", pair->python.module},
                 {".pyi", pair->python.stub},
-                {"_torch.py", c->python & COMPILE_TORCH ? pair->python.torch : NULL}};
+                {"_torch.py", pair->python.torch}};
     int result = TW_OK;
     for (size_t i = 0; i < sizeof file / sizeof *file && result == TW_OK; i++)
         if (file[i].text)

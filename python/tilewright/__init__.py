@@ -58,9 +58,10 @@ def explain(text):
 
 
 def _folder():
+    """Where modules are kept; None: nowhere."""
     root = os.environ.get("TILEWRIGHT_CACHE")
-    if root and root != "off":
-        return os.path.join(root, "python")
+    if root:
+        return os.path.join(root, "python") if root != "off" else None
     root = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
     return os.path.join(root, "tilewright", "python")
 
@@ -75,7 +76,7 @@ def _compiled(folder, name):
     for path in sources + [os.path.join(folder, name + ".h")]:
         with open(path, "rb") as file:
             key.update(file.read())
-    place = os.path.join(_folder(), key.hexdigest()[:32])
+    place = os.path.join(_folder() or folder, key.hexdigest()[:32])
     path = os.path.join(place, name + suffix)
     if os.path.exists(path):
         return path
@@ -99,15 +100,16 @@ def _import(path, name):
 class Kernel:
     """A kernel of a spec: a function, made when it is first called."""
 
-    def __init__(self, spec, name, folder, driver):
+    def __init__(self, spec, name, work, driver):
         self.spec, self.name = spec, name
-        self._folder, self._driver, self._function, self._lock = folder, driver, None, threading.Lock()
+        self._work = work  # the emitted files, which go with the last of a spec's kernels
+        self._driver, self._function, self._lock = driver, None, threading.Lock()
 
     def build(self):
         """Compiles it now; the function itself, which `help` describes and whose calls cost least."""
         with self._lock:
             if self._function is None:
-                module = _import(_compiled(self._folder, self.name), self.name)
+                module = _import(_compiled(self._work.name, self.name), self.name)
                 if self._driver is not None:
                     module.load(self._driver)
                 self._function = getattr(module, self.name)
@@ -123,8 +125,8 @@ class Kernel:
 class Spec:
     """The kernels of a spec, as attributes and by name: kernels.gemm, kernels["gemm"]."""
 
-    def __init__(self, path, kernels, work):
-        self.path, self._kernels, self._work = path, kernels, work
+    def __init__(self, path, kernels):
+        self.path, self._kernels = path, kernels
 
     def __getattr__(self, name):
         if name.startswith("_") or name not in self._kernels:
@@ -156,4 +158,4 @@ def load(path, kernel=None, arch=None, device="cuda"):
             words += [option, value]
     _run(*words)
     names = sorted(file[:-len("_python.c")] for file in os.listdir(work.name) if file.endswith("_python.c"))
-    return Spec(path, {name: Kernel(path, name, work.name, driver) for name in names}, work)
+    return Spec(path, {name: Kernel(path, name, work, driver) for name in names})

@@ -1,6 +1,7 @@
 """Tensors in the memory of the emulator, which kernels of this process share."""
 import array as _array
 import ctypes
+import math
 import struct
 
 from .library import call, library, lock
@@ -33,10 +34,16 @@ def capsule(arch=None):
 
 
 def _bf16(value):
-    word = struct.unpack("<I", struct.pack("<f", value))[0]
+    """The nearest one, of equals the even one: rounded once."""
+    value = float(value)
     if value != value:
         return 0x7fc0
-    return (word + 0x7fff + (word >> 16 & 1)) >> 16
+    sign, value = (0x8000 if math.copysign(1, value) < 0 else 0), abs(value)
+    exponent = max(math.frexp(value)[1] - 1, -126) if value else -126
+    if exponent > 127 or value == math.inf:
+        return sign | 0x7f80
+    units = round(math.ldexp(value, 7 - exponent))  # 2^7 to 2^8, or less where it is subnormal
+    return sign | min((exponent + 126 << 7) + units, 0x7f80)
 
 
 class Tensor:
@@ -85,8 +92,9 @@ class Tensor:
         else:
             form = _format.get(self.dtype, "B")
         flat = list(struct.unpack("<%d%s" % (count, form), data))
-        for extent in reversed(self.shape[1:]):
-            flat = [flat[i:i + extent] for i in range(0, len(flat), extent)] if extent else [[]] * self.shape[0]
+        for d in reversed(range(1, len(self.shape))):
+            extent = self.shape[d]
+            flat = [flat[i * extent:(i + 1) * extent] for i in range(math.prod(self.shape[:d]))]
         return flat if self.shape else flat[0]
 
     def numpy(self):

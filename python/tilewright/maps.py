@@ -13,6 +13,8 @@ def _by_interface(table):
     view, shape = TensorView(), tuple(table["shape"])
     if len(shape) > 8:
         raise ValueError("a tensor of %d dimensions; a map has 5 at most" % len(shape))
+    if table.get("mask") is not None:
+        raise ValueError("the tensor has a mask, which no tensor map knows")
     name = _codes.get(table["typestr"][1:])
     if name is None:
         raise ValueError("no tensor map holds elements of typestr %r" % table["typestr"])
@@ -66,13 +68,16 @@ class TensorMap:
         words = MapWords(im2col=lower is not None, swizzle=_word(SWIZZLES, swizzle, "swizzle"),
                          l2=_word(PROMOTIONS, l2, "l2"), oob=bool(nan), channels=channels, pixels=pixels,
                          capability=capability)
-        for name, values in (("box", box), ("step", step), ("lower", lower), ("upper", upper)):
+        view, self.source = _view(tensor)
+        for name, values, most in (("box", box, view.rank), ("step", step, view.rank), ("lower", lower, view.rank - 2),
+                                   ("upper", upper, view.rank - 2)):
             to = getattr(words, name)
-            if len(values or ()) > len(to):
-                raise ValueError("%s has %d entries, %d at most" % (name, len(values), len(to)))
+            most = max(min(most, len(to)), 0)
+            if len(values or ()) > most:
+                raise ValueError("%s has %d entries; of a tensor of %d dimensions it has %d at most" % (
+                    name, len(values), view.rank, most))
             for i, value in enumerate(values or ()):
                 to[i] = value
-        view, self.source = _view(tensor)
         self._room = ctypes.create_string_buffer(128 + 64)
         self.pointer = (ctypes.addressof(self._room) + 63) // 64 * 64
         call("tilewright_map", ctypes.byref(view), ctypes.byref(words), ctypes.c_void_p(self.pointer))

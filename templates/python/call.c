@@ -380,17 +380,37 @@ INLINE int take_one(struct together *all, PyObject *given, int i, int rank, stru
         return 0;
     if (take(all, given, v, slots[i].name, i + 1))
         return -1;
-    return fits(all, v, &expected[i], rank, stride) ? 0 : refuse(all, v, i);
+    return v->late || fits(all, v, &expected[i], rank, stride) ? 0 : refuse(all, v, i);
 }
 
-/* On which stream: the caller's, else that on which the framework works now. */
+/* On which stream: the caller's, else that on which the frameworks work now. */
 INLINE int take_stream(struct together *all)
 {
-    if (all->stream_known)
+    if (all->stream_given || all->stream_name || !all->exchange)
         return 0;
-    if (all->exchange)
-        return all->exchange->stream(dl_cuda, all->device, &all->stream);
-    return all->first ? ask_stream(all->first, all->device, &all->stream) : 0;
+    return all->exchange->stream(dl_cuda, all->device, &all->stream);
+}
+
+/* The tensors without an exchange, once all that say a stream have said it: __dlpack__ is told which it is. */
+APART static int take_late(struct together *all, PyObject *const *given, struct view *view, struct ${NAME}_args *args)
+{
+    int i, status = agree_exchange(all);
+    for (i = 0; i < tensors_in_all && !status && !all->stream_given; i++)
+        if (view[i].late)
+            status = ask_late(all, given[i], slots[i].name, i + 1);
+//@ if host.workspace > 0 then
+    if (!status && !all->stream_given && given[slot_workspace] &&
+        !exchange_of(all->state, Py_TYPE(given[slot_workspace])))
+        status = ask_late(all, given[slot_workspace], "workspace", slot_workspace + 1);
+//@ end
+    all->late = 1;
+//@ for _, t in ipairs(python.tensor) do
+//@     local stride = t.rank > 1 and "args->" .. t.name .. "_stride" or "NULL"
+    if (!status && view[tensor_${t.name}].late)
+        status = take_one(all, given[tensor_${t.name}], tensor_${t.name}, ${t.rank}, &view[tensor_${t.name}], ${stride});
+//@ end
+    (void)args;
+    return status;
 }
 
 //@ if host.workspace > 0 then
@@ -502,30 +522,42 @@ static PyObject *call(PyObject *module, PyObject *const *arguments, Py_ssize_t c
     struct view view[tensors_in_all];
     struct ${NAME}_args args;
     PyObject *given[slots_in_all], *made[tensors_in_all] = {NULL}, *result = NULL;
-    int i, status;
+    int i, status, late = 0;
     all.state = (struct state *)PyModule_GetState(module);
     all.exchange = NULL;
+    all.exchange_name = NULL;
     all.first = NULL;
     all.device = ANY_DEVICE;
-    all.stream_known = 0;
+    all.late = 0;
+    all.stream_given = 0;
+    all.stream_name = NULL;
     all.stream = NULL;
     if (sort(all.state, arguments, count, names, given))
         return NULL;
     if (given[slot_stream]) {
         if (given_stream(given[slot_stream], &all.stream))
             return NULL;
-        all.stream_known = 1;
+        all.stream_given = 1;
     }
     memset(&args, 0, sizeof args);
     for (i = 0; i < tensors_in_all; i++) {
         view[i].hold = NULL;
         view[i].taken = NULL;
+        view[i].late = 0;
     }
     status = 0;
 //@ for _, t in ipairs(python.tensor) do
 //@     local stride = t.rank > 1 and "args." .. t.name .. "_stride" or "NULL"
     status = status || take_one(&all, given[tensor_${t.name}], tensor_${t.name}, ${t.rank}, &view[tensor_${t.name}], ${stride});
 //@ end
+//@ if host.workspace > 0 then
+    late = given[slot_workspace] != NULL;
+//@ end
+    for (i = 0; i < tensors_in_all; i++)
+        late |= view[i].late;
+    if (late && !status)
+        status = take_late(&all, given, view, &args);
+    all.late = 1; /* as outputs that are made, and a workspace */
     if (!status)
         status = launch_there(&all, view, given, made, &args);
     for (i = 0; i < tensors_in_all; i++)

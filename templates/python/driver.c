@@ -8,7 +8,9 @@
 enum {
     DEVICES = 64, /* ordinals below that */
     TYPES = 16,   /* of tensors, that are remembered */
-    SLOTS = ${slots}    /* arguments */
+    SLOTS = ${slots},   /* arguments */
+    PER_THREAD = 2,   /* cuda.h: CU_STREAM_PER_THREAD */
+    NO_CAPTURE = 900  /* cuda.h: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
 };
 
 /* What the module itself asks of the driver: signatures as in cuda.h, handles as void *. */
@@ -20,7 +22,8 @@ struct driver_calls {
 //@ if host.workspace > 0 then
     int (*memory_alloc)(uint64_t *address, size_t bytes);
     int (*memory_free)(uint64_t address);
-    int (*fill_8)(uint64_t address, unsigned char value, size_t bytes);
+    int (*fill_8_async)(uint64_t address, unsigned char value, size_t bytes, void *stream);
+    int (*is_capturing)(void *stream, int *status);
 //@ end
 };
 
@@ -116,6 +119,9 @@ static const char *find_all(struct driver_calls *c, const struct entry_point *ta
         missing = "cuLaunchKernelEx";
     find(table, library, "cuOccupancyMaxActiveClusters", &c->own.max_active_clusters);
     find(table, library, "cuTensorMapEncodeTiled", &c->own.encode_tiled);
+//@ if host.windows then
+    find(table, library, "cuTensorMapEncodeIm2col", &c->own.encode_im2col);
+//@ end
 //@ if host.debug then
     find(table, library, "cuModuleGetGlobal_v2", &c->own.module_global);
     find(table, library, "cuMemcpyHtoD_v2", &c->own.copy_to_device);
@@ -131,7 +137,8 @@ static const char *find_all(struct driver_calls *c, const struct entry_point *ta
 //@ if host.workspace > 0 then
     find(table, library, "cuMemAlloc_v2", &c->memory_alloc);
     find(table, library, "cuMemFree_v2", &c->memory_free);
-    find(table, library, "cuMemsetD8_v2", &c->fill_8);
+    find(table, library, "cuMemsetD8Async", &c->fill_8_async);
+    find(table, library, "cuStreamIsCapturing", &c->is_capturing);
 //@ end
     return missing;
 }
@@ -274,16 +281,23 @@ INLINE struct loaded *loaded_for(struct state *s, int device)
 }
 //@ if host.workspace > 0 then
 
-/* As many bytes for launches on that stream, with a context of the device current. 0: an exception is set. */
+/* As many bytes for launches on that stream, with a context of the device current. 0: an exception is set. Sizes are
+ * powers of two: those that grow leave few rooms behind. */
 static uint64_t room_for(struct state *s, int device, void *stream, uint64_t bytes)
 {
     const struct driver_calls *c = READ(s->calls);
     struct room *r;
-    int result = 0;
+    uint64_t size = 256;
+    int result = 0, capturing = 0;
+    if ((uintptr_t)stream == PER_THREAD) {
+        PyErr_Format(PyExc_ValueError, "${NAME}: argument 'workspace': it must be given, %llu bytes of zeros, on the "
+                     "default stream of each thread: one handle is many streams", (unsigned long long)bytes);
+        return 0;
+    }
     for (r = READ(s->room); r; r = r->next)
         if (r->device == device && r->stream == stream && r->bytes >= bytes)
             return r->address;
-    if (!c->memory_alloc || !c->memory_free || !c->fill_8) {
+    if (!c->memory_alloc || !c->memory_free || !c->fill_8_async) {
         PyErr_Format(PyExc_RuntimeError, "${NAME}: the driver has no memory; pass workspace=, %llu bytes of zeros",
                      (unsigned long long)bytes);
         return 0;
@@ -295,9 +309,16 @@ static uint64_t room_for(struct state *s, int device, void *stream, uint64_t byt
     }
     r->device = device;
     r->stream = stream;
-    r->bytes = bytes;
-    result = c->memory_alloc(&r->address, (size_t)bytes);
-    if (!result && (result = c->fill_8(r->address, 0, (size_t)bytes)) != 0)
+    while (size < bytes && size < (uint64_t)1 << 62)
+        size *= 2;
+    r->bytes = size < bytes ? bytes : size;
+    /* What a graph captures is not done yet: zeros would be missing in launches outside of it. */
+    if (c->is_capturing)
+        result = c->is_capturing(stream, &capturing);
+    if (!result && capturing)
+        result = NO_CAPTURE;
+    if (!result && (result = c->memory_alloc(&r->address, (size_t)r->bytes)) == 0 &&
+        (result = c->fill_8_async(r->address, 0, (size_t)r->bytes, stream)) != 0)
         c->memory_free(r->address);
     if (result) {
         PyErr_Format(PyExc_RuntimeError,

@@ -9,6 +9,7 @@ struct view {
     PyObject *hold;             /* keeps the memory of shape and strides; or NULL */
     struct dl_versioned *taken; /* the same, to be given back; or NULL */
     int read_only; /* or a copy of what was asked for */
+    int late;      /* its framework has no C exchange: it is taken once the stream is known */
     int64_t shape[RANK], stride[RANK]; /* where the object has none of that form */
 };
 
@@ -16,9 +17,12 @@ struct view {
 struct together {
     struct state *state;
     const struct dl_exchange *exchange; /* of the first tensor that has one */
+    const char *exchange_name;          /* of that tensor */
     PyObject *first;                    /* tensor */
     int device;                         /* ANY_DEVICE: not known yet */
-    int stream_known;
+    int late;                           /* tensors without an exchange are taken now */
+    int stream_given;                   /* by the caller: no tensor is asked */
+    const char *stream_name;            /* of the tensor that the stream is from, or NULL */
     void *stream;
 };
 
@@ -133,13 +137,12 @@ static PyObject *framework_of(PyObject *tensor)
     return first;
 }
 
-/* The stream on which the tensor's framework works now, where it has no exchange: torch's and CuPy's; else the default
- * one. */
+/* The stream on which the tensor's framework works now, where it has no exchange: torch's and CuPy's. 1: any other's
+ * is not known. */
 static int ask_stream(PyObject *tensor, int device, void **stream)
 {
     PyObject *name = framework_of(tensor), *module = NULL, *current = NULL, *number = NULL;
-    int status = name || !PyErr_Occurred() ? 0 : -1;
-    *stream = NULL;
+    int status = PyErr_Occurred() ? -1 : 1;
     if (name && PyUnicode_CompareWithASCIIString(name, "torch") == 0) {
         module = PyImport_ImportModule("torch.cuda");
         if (module)
@@ -181,6 +184,48 @@ APART static int given_stream(PyObject *given, void **stream)
     Py_XDECREF(found);
     Py_XDECREF(pair);
     return status;
+}
+
+/* What the argument says of the stream. -1: another argument says something else. */
+APART static int agree(struct together *all, void *stream, const char *name)
+{
+    /* 1 is another name of the default one. */
+    const unsigned long long one = (uintptr_t)stream == 1 ? 0 : (unsigned long long)(uintptr_t)stream;
+    const unsigned long long other = (uintptr_t)all->stream == 1 ? 0 : (unsigned long long)(uintptr_t)all->stream;
+    if (!all->stream_name) {
+        all->stream_name = name;
+        all->stream = stream;
+    } else if (one != other) {
+        char text[64];
+        snprintf(text, sizeof text, "0x%llx and 0x%llx", other, one);
+        PyErr_Format(PyExc_ValueError, "arguments '%s' and '%s': on streams %s; make one wait for the other, and say "
+                     "by stream= on which to launch", all->stream_name, name, text);
+        return -1;
+    }
+    return 0;
+}
+
+/* The stream of the first exchange, with a device known. */
+static int agree_exchange(struct together *all)
+{
+    void *stream = NULL;
+    if (all->stream_given || all->stream_name || !all->exchange)
+        return 0;
+    if (all->exchange->stream(dl_cuda, all->device, &stream))
+        return -1;
+    return agree(all, stream, all->exchange_name);
+}
+
+/* A tensor of a second exchange. */
+APART static int agree_other(struct together *all, const struct dl_exchange *e, const struct dl_tensor *t,
+                             const char *name)
+{
+    void *stream = NULL;
+    if (all->stream_given || (t->device_type != dl_cuda && t->device_type != dl_cuda_managed))
+        return 0;
+    if (agree_exchange(all) || e->stream(dl_cuda, t->device, &stream))
+        return -1;
+    return agree(all, stream, name);
 }
 
 /* ---- __dlpack__ ------------------------------------------------------------------------------------------------- */
@@ -254,9 +299,6 @@ static int take_dlpack(struct together *all, PyObject *tensor, PyObject *method,
         v->tensor.device = device;
         return 0;
     }
-    if (!all->stream_known && ask_stream(tensor, device, &all->stream))
-        return -1;
-    all->stream_known = 1;
     v->hold = ask_capsule(method, all->stream);
     return v->hold ? read_capsule(v->hold, v) : -1;
 }
@@ -283,7 +325,7 @@ static int numbers(PyObject *tuple, int64_t *out, int *count)
 /* "<f2": byte order, kind, bytes. What NumPy has no name for, as bf16, is V. */
 static int read_type(PyObject *text, struct dl_tensor *t)
 {
-    static const char kinds[] = "iuf?c?b"; /* by DLDataTypeCode */
+    static const char kinds[] = "iuf??cb"; /* by DLDataTypeCode */
     PyObject *bytes = text && PyUnicode_Check(text) ? PyUnicode_AsASCIIString(text) : NULL;
     const char *c = bytes ? PyBytes_AsString(bytes) : NULL, *kind = NULL;
     long size = c && c[0] && c[1] ? strtol(c + 2, NULL, 10) : 0;
@@ -326,7 +368,7 @@ static int read_strides(PyObject *strides, struct view *v)
 }
 
 /* All of it, in one dictionary. */
-static int read_interface(struct together *all, PyObject *tensor, PyObject *table, struct view *v)
+static int read_interface(PyObject *table, struct view *v)
 {
     struct dl_tensor *t = &v->tensor;
     PyObject *shape = PyMapping_GetItemString(table, "shape"), *type = PyMapping_GetItemString(table, "typestr");
@@ -349,14 +391,13 @@ static int read_interface(struct together *all, PyObject *tensor, PyObject *tabl
     if (!status)
         status = read_strides(more, v);
     Py_CLEAR(more);
-    if (!status && !all->stream_known) {
-        more = PyMapping_GetItemString(table, "stream");
-        if (!more)
-            PyErr_Clear();
-        status = more && more != Py_None ? address_of(more, &all->stream) : ask_stream(tensor, -1, &all->stream);
-        all->stream_known = !status;
-        Py_CLEAR(more);
+    if (!status && (more = PyMapping_GetItemString(table, "mask")) == NULL)
+        PyErr_Clear();
+    if (more && more != Py_None) {
+        PyErr_SetString(PyExc_BufferError, "it has a mask, which no kernel reads");
+        status = -1;
     }
+    Py_CLEAR(more);
     Py_XDECREF(shape);
     Py_XDECREF(type);
     Py_XDECREF(data);
@@ -377,9 +418,33 @@ APART static int take_slowly(struct together *all, PyObject *tensor, struct view
     if ((way = attribute(tensor, "__dlpack__")) != NULL)
         status = take_dlpack(all, tensor, way, v);
     else if (!PyErr_Occurred() && (way = attribute(tensor, "__cuda_array_interface__")) != NULL)
-        status = read_interface(all, tensor, way, v);
+        status = read_interface(way, v);
     Py_XDECREF(way);
     return PyErr_Occurred() ? -1 : status;
+}
+
+/* What a tensor without an exchange says of the stream, if it does. What is wrong with it is said where it is taken. */
+APART static int ask_late(struct together *all, PyObject *tensor, const char *name, int position)
+{
+    PyObject *way = PyErr_Occurred() ? NULL : attribute(tensor, "__dlpack__"), *more = NULL;
+    void *stream = NULL;
+    int32_t type = dl_cuda, device = all->device;
+    int status = 1;
+    if (way)
+        status = ask_device(tensor, &type, &device) ? -1 : 1;
+    else if (!PyErr_Occurred() && (way = attribute(tensor, "__cuda_array_interface__")) != NULL) {
+        if ((more = PyMapping_GetItemString(way, "stream")) == NULL)
+            PyErr_Clear();
+        if (more && more != Py_None)
+            status = address_of(more, &stream);
+    }
+    if (way && status > 0 && (type == dl_cuda || type == dl_cuda_managed))
+        status = ask_stream(tensor, device, &stream);
+    Py_XDECREF(way);
+    Py_XDECREF(more);
+    if (status < 0 || PyErr_Occurred())
+        return blame(name, position);
+    return status ? 0 : agree(all, stream, name);
 }
 
 /* By the exchange's function for those that own what they give. */
@@ -392,7 +457,8 @@ APART static int take_owned(const struct dl_exchange *e, PyObject *tensor, struc
     return 0;
 }
 
-/* Fills the view of an argument; give_back is due whatever is returned. -1: an exception is set, which names it. */
+/* Fills the view of an argument, or says that it is late; give_back is due whatever is returned. -1: an exception is
+ * set, which names it. */
 INLINE int take(struct together *all, PyObject *tensor, struct view *v, const char *name, int position)
 {
     const struct dl_exchange *e = exchange_of(all->state, Py_TYPE(tensor));
@@ -400,10 +466,18 @@ INLINE int take(struct together *all, PyObject *tensor, struct view *v, const ch
     v->hold = NULL;
     v->taken = NULL;
     v->read_only = 0;
+    v->late = 0;
     if (e) {
         status = e->view ? e->view(tensor, &v->tensor) : take_owned(e, tensor, v);
-        if (!all->exchange)
+        if (!all->exchange) {
             all->exchange = e;
+            all->exchange_name = name;
+        } else if (all->exchange != e && !status && agree_other(all, e, &v->tensor, name)) {
+            return -1;
+        }
+    } else if (!all->late && !PyErr_Occurred()) {
+        v->late = 1;
+        status = 0;
     } else {
         memset(&v->tensor, 0, sizeof v->tensor);
         status = take_slowly(all, tensor, v);

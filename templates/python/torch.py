@@ -37,19 +37,26 @@
 //@ local type = { bf16 = "bfloat16", fp16 = "float16", fp32 = "float32", fp64 = "float64", tf32 = "float32",
 //@                fp8_e4m3 = "float8_e4m3fn", fp8_e5m2 = "float8_e5m2" }
 //@ local function torch_type(dtype) return type[dtype] or dtype end
-//@ local function_inputs = table.concat(inputs, ", ")
-//@ if #more > 0 then function_inputs = function_inputs .. ", *, " .. table.concat(more, ", ") end
+//@ local function join(...)
+//@     local parts = {}
+//@     for _, part in ipairs({ ... }) do
+//@         if part ~= "" then parts[#parts + 1] = part end
+//@     end
+//@     return table.concat(parts, ", ")
+//@ end
+//@ local words = #more > 0 and "*, " .. table.concat(more, ", ") or ""
+//@ local function_inputs = join(table.concat(inputs, ", "), words)
 //@ local mutated, mutated_inputs, mutated_call = {}, {}, {}
 //@ for _, t in ipairs(outputs) do
 //@     mutated[#mutated + 1] = '"' .. t.name .. '"'
 //@     mutated_inputs[#mutated_inputs + 1] = t.name .. ": torch.Tensor"
 //@     mutated_call[#mutated_call + 1] = t.name .. "=" .. t.name
 //@ end
-//@ local into_inputs = table.concat(mutated_inputs, ", ") .. ", " .. function_inputs
+//@ local into_inputs = join(table.concat(mutated_inputs, ", "), function_inputs)
 //@ local results = {}
 //@ for i = 1, #outputs do results[i] = "torch.Tensor" end
 //@ local returns = #outputs == 1 and "torch.Tensor" or "Tuple[" .. table.concat(results, ", ") .. "]"
-//@ local operator_call, into_call = table.concat(call, ", "), table.concat(mutated_call, ", ") .. ", " .. table.concat(call, ", ")
+//@ local operator_call, into_call = table.concat(call, ", "), join(table.concat(mutated_call, ", "), table.concat(call, ", "))
 # ${NAME}_torch.py: ${NAME} as an operator of PyTorch 2.4 or newer, made by tilewright ${host.generator}. Do not edit: change the spec and
 # generate again. It imports the module that ${NAME}_python.c is compiled to.
 #
@@ -58,8 +65,11 @@
 //@ end
 #     torch.ops.tilewright.${NAME}_into   writes the tensors that it is given first
 #
-# torch.compile traces both by their fake implementations, without a kernel. Neither has a gradient of its own: give
-# one, which may call other kernels, by ${NAME}.register_autograd (torch.library.register_autograd).
+# torch.compile traces them by their fake implementations, without a kernel. None has a gradient of its own.
+//@ if made then
+# ${NAME}.register_autograd gives one to the first, which may call other kernels.
+//@ end
+# PyTorch lets no operator that writes its arguments have one: wrap ${NAME}_into in a torch.autograd.Function.
 from typing import Optional, Tuple
 
 import torch

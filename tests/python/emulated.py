@@ -51,6 +51,23 @@ if sys.argv[1] == "sm_90a":
                                             for i in range(0, 2 * M * N, 2)))
             worst = max(abs(x - y) / max(abs(y), 1) for x, y in zip(got, narrow))
             check(worst <= 2 ** -8, "py_split with %s workspace, turn %d" % (name, turn), worst)
+    # Windows of 3 by 3 with a border of 1.
+    import py_conv
+    py_conv.load(driver)
+    H, W, C, F = 4, 5, 64, 8
+    x = [(5 * i) % 7 - 3 for i in range(H * W * C)]
+    f = [(3 * i) % 5 - 2 for i in range(F * 9 * C)]
+    Y = on_device((H * W, F), poison * (2 * H * W * F), BFLOAT, 16)
+    py_conv.py_conv(on_device((1, H, W, C), bf16(x), BFLOAT, 16), on_device((F, 3, 3, C), bf16(f), BFLOAT, 16), Y)
+    sums = [float(sum(x[((p + r - 1) * W + q + s - 1) * C + c] * f[((k * 3 + r) * 3 + s) * C + c]
+                      for r in range(3) for s in range(3) for c in range(C)
+                      if 0 <= p + r - 1 < H and 0 <= q + s - 1 < W))
+            for p in range(H) for q in range(W) for k in range(F)]
+    got = array.array("f", b"".join(b"\0\0" + fake_gpu.download(fake_gpu.read(Y)[0], 2 * H * W * F)[i:i + 2]
+                                    for i in range(0, 2 * H * W * F, 2)))
+    worst = max(abs(a - b) / max(abs(b), 1) for a, b in zip(got, sums))
+    check(worst <= 2 ** -8, "py_conv: every pixel", worst)
+
     small = on_device((64,), bytes(64), UINT, 8)
     try:
         py_split.py_split(A, B, D, workspace=small)

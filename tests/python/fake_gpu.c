@@ -127,11 +127,21 @@ static int memory_free(uint64_t address)
     return 0;
 }
 
-static int fill_8(uint64_t address, unsigned char value, size_t bytes)
+static _Atomic(void *) fill_stream;
+static atomic_ullong fill_bytes;
+static atomic_int capturing;
+
+static int fill_8_async(uint64_t address, unsigned char value, size_t bytes, void *stream)
 {
-    (void)address;
-    (void)value;
-    (void)bytes;
+    atomic_store(&fill_stream, stream);
+    atomic_store(&fill_bytes, bytes);
+    return address && value == 0 ? 0 : 1;
+}
+
+static int is_capturing(void *stream, int *status)
+{
+    (void)stream;
+    *status = atomic_load(&capturing);
     return 0;
 }
 
@@ -150,12 +160,14 @@ static const struct entry_point counting[] = {
     CALL("cuOccupancyMaxActiveClusters", max_active_clusters),
     CALL("cuLaunchKernelEx", launch),
     CALL("cuTensorMapEncodeTiled", mock_encode_tiled),
+    CALL("cuTensorMapEncodeIm2col", mock_encode_im2col),
     CALL("cuDevicePrimaryCtxRetain", primary_retain),
     CALL("cuCtxPushCurrent_v2", context_push),
     CALL("cuCtxPopCurrent_v2", context_pop),
     CALL("cuMemAlloc_v2", memory_alloc),
     CALL("cuMemFree_v2", memory_free),
-    CALL("cuMemsetD8_v2", fill_8),
+    CALL("cuMemsetD8Async", fill_8_async),
+    CALL("cuStreamIsCapturing", is_capturing),
     {NULL, NULL},
 };
 
@@ -173,6 +185,15 @@ static PyObject *counts(PyObject *module, PyObject *nothing)
     (void)nothing;
     return Py_BuildValue("iiiiK", atomic_load(&launches), atomic_load(&pushes), atomic_load(&pops),
                          atomic_load(&allocations), (unsigned long long)(uintptr_t)atomic_load(&last_stream));
+}
+
+/* The stream and the bytes of the last fill; from now on streams are being captured, or not. */
+static PyObject *filled(PyObject *module, PyObject *capture)
+{
+    (void)module;
+    atomic_store(&capturing, PyObject_IsTrue(capture));
+    return Py_BuildValue("KK", (unsigned long long)(uintptr_t)atomic_load(&fill_stream),
+                         (unsigned long long)atomic_load(&fill_bytes));
 }
 
 /* The first bytes of the last launch's parameters, of one that was kept. */
@@ -536,13 +557,21 @@ static PyObject *read_tensor(PyObject *module, PyObject *object)
 /* ---- the module ------------------------------------------------------------------------------------------------- */
 
 static PyMethodDef methods[] = {
-    {"driver", driver, METH_NOARGS, NULL},    {"counts", counts, METH_NOARGS, NULL},
-    {"behave", behave, METH_VARARGS, NULL},   {"emulator", emulator, METH_O, NULL},
-    {"upload", upload, METH_O, NULL},         {"download", download, METH_VARARGS, NULL},
-    {"capsule", capsule, METH_VARARGS, NULL}, {"exchange", exchange_capsule, METH_O, NULL},
-    {"set_stream", set_stream, METH_O, NULL}, {"alive", alive, METH_NOARGS, NULL},
-    {"read", read_tensor, METH_O, NULL},      {"make", make, METH_O, NULL},
-    {"params", params, METH_NOARGS, NULL},    {NULL, NULL, 0, NULL},
+    {"driver", driver, METH_NOARGS, NULL},
+    {"counts", counts, METH_NOARGS, NULL},
+    {"behave", behave, METH_VARARGS, NULL},
+    {"emulator", emulator, METH_O, NULL},
+    {"upload", upload, METH_O, NULL},
+    {"download", download, METH_VARARGS, NULL},
+    {"capsule", capsule, METH_VARARGS, NULL},
+    {"exchange", exchange_capsule, METH_O, NULL},
+    {"set_stream", set_stream, METH_O, NULL},
+    {"alive", alive, METH_NOARGS, NULL},
+    {"read", read_tensor, METH_O, NULL},
+    {"make", make, METH_O, NULL},
+    {"params", params, METH_NOARGS, NULL},
+    {"filled", filled, METH_O, NULL},
+    {NULL, NULL, 0, NULL},
 };
 
 PyMODINIT_FUNC PyInit_fake_gpu(void)

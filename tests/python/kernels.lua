@@ -15,6 +15,12 @@ kernel "py_split" {
   split = { k = { parts = 2, over = "blocks" } }, tile = { m = 64, n = 32, k = 64 }, arch = { sm_90a = {} },
 }
 
+-- Windows of images, which maps of their own kind load.
+kernel "py_conv" {
+  family = "conv", X = tensor { P, R, C, 64, dtype = "bf16" }, F = tensor { N, 3, 3, 64, dtype = "bf16" },
+  Y = tensor { P * R * C, N, dtype = "bf16" }, padding = 1, arch = { sm_90a = {} },
+}
+
 -- Two outputs that can be made, of shapes that are long to write.
 kernel "py_pair" {
   x = tensor { R, C, dtype = "fp32" },

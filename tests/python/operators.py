@@ -56,8 +56,13 @@ def signature(folder, name):
 
 
 folder = sys.argv[1]
+for name, makes in (("py_gemm", True), ("py_rows", False)):
+    with open(os.path.join(folder, name + "_torch.py")) as file:
+        text = file.read()
+    check((name + ".register_autograd" in text) == makes and "wrap %s_into" % name in text,
+          "%s_torch.py says which operator may be given a gradient" % name)
 sys.path.insert(0, folder)  # NAME_torch.py
-for name in ("py_gemm", "py_split", "py_rows", "py_pair"):
+for name in ("py_gemm", "py_split", "py_rows", "py_pair", "py_conv"):
     module = importlib.import_module(name)
     positional, words, defaults = signature(folder, name)
     said = inspect.signature(getattr(module, name)).parameters.values()

@@ -1,6 +1,8 @@
 """The package tilewright: a spec's kernels on the emulator, its tensors, tensor maps and what explains them."""
 import gc
+import os
 import sys
+import tempfile
 
 import fake_gpu
 import tilewright
@@ -38,6 +40,14 @@ says("a rule is broken", lambda: tilewright.TensorMap(one, (64, 128), swizzle="1
      "TMA-SPAN", "write 64")
 says("rows that are no multiple of 16 bytes", lambda: tilewright.TensorMap(
     tensor((512, 500), FLOAT, 16, kind=Plain), (64, 64)), ValueError, "TMA-STR16", "1008")
+for name, more in (("box", {"box": (1, 64, 64)}), ("step", {"box": (64, 64), "step": (1, 1, 1)})):
+    says("%s of another rank" % name, lambda: tilewright.TensorMap(one, **more), ValueError,
+         "%s has 3 entries" % name, "2 dimensions")
+says("corners of another rank", lambda: tilewright.TensorMap(
+    tensor((2, 16, 64), FLOAT, 16, kind=Plain), lower=(0, 0), upper=(0,), channels=64, pixels=8), ValueError,
+    "lower has 2 entries")
+says("a mask", lambda: tilewright.TensorMap(Interface(0x7f0000000000, (512, 512), "<f2", mask=one), (64, 64)),
+     ValueError, "mask")
 says("a transposed tensor", lambda: tilewright.TensorMap(
     tensor((64, 64), FLOAT, 16, stride=(1, 64), kind=Plain), (8, 8)), ValueError)
 says("a swizzle that is none", lambda: tilewright.TensorMap(one, (64, 64), swizzle="96B"), ValueError,
@@ -60,6 +70,14 @@ check(tilewright.array([[1, 2, 3], [4, 5, 6]], "int32").tolist() == [[1, 2, 3], 
 check(tilewright.array([1.0, 257.0, float("inf")], "bf16").tolist() == [1.0, 256.0, float("inf")],
       "bf16, rounded to even")
 check(tilewright.array([], "fp32").tolist() == [] and tilewright.empty((0, 3)).tolist() == [], "nothing")
+near = [0.0, -2.5, 1e39, -1e39, 3.3961775292304605e38, 3.39e38, 1 + 2.0 ** -8, 1 + 2.0 ** -8 + 2.0 ** -40,
+        2.0 ** -133, 2.0 ** -134, 1.5 * 2.0 ** -134, 5e-324, 2.0 ** -126 - 2.0 ** -135]
+inf = float("inf")
+check(tilewright.array(near, "bf16").tolist() == [0.0, -2.5, inf, -inf, inf, 255 * 2.0 ** 120, 1.0,
+                                                  1 + 2.0 ** -7, 2.0 ** -133, 0.0, 2.0 ** -133, 0.0, 2.0 ** -126], "bf16, rounded once")
+check(tilewright.empty((2, 3, 0)).tolist() == [[[], [], []], [[], [], []]] and
+      tilewright.empty((2, 0, 3)).tolist() == [[], []] and tilewright.array([[[1], [2]]]).tolist() == [[[1.0], [2.0]]],
+      "lists as the shape says")
 says("a dtype that is none", lambda: tilewright.empty((2,), "half"), ValueError, "write one of bf16")
 says("rows of two lengths", lambda: tilewright.array([[1, 2], [3]]), ValueError, "rows of 2 and of 1")
 
@@ -83,6 +101,16 @@ if sys.argv[1] == "run":
     check(made.tolist() == expected, "every element of the product")
     D = tilewright.empty((M, N))
     check(kernels["py_gemm"](A, B, given, D, alpha=2) is D and D.tolist() == expected, "and into one that is given")
+    # A kernel that outlives its spec, without a cache.
+    cache, home = os.environ["TILEWRIGHT_CACHE"], os.environ.get("XDG_CACHE_HOME")
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["TILEWRIGHT_CACHE"], os.environ["XDG_CACHE_HOME"] = "off", folder
+        alone = tilewright.load("tests/python/kernels.lua", device="emu").py_gemm
+        gc.collect()
+        check(alone(A, B, given, alpha=2).tolist() == expected, "a kernel whose spec is gone")
+        check(not os.listdir(folder), "without a cache nothing is kept", os.listdir(folder))
+    os.environ["TILEWRIGHT_CACHE"] = cache
+    os.environ.pop("XDG_CACHE_HOME") if home is None else os.environ.update(XDG_CACHE_HOME=home)
     says("a wrong call", lambda: kernels.py_gemm(A, given, B, alpha=1), TypeError,
          "argument 'B' (position 2): dtype float32")
     try:

@@ -652,7 +652,7 @@ static int emit_texts(const struct host_model *model, const struct emit_options 
         *text[i].out = NULL;
     int status = host_decide(&facts, diags);
     if (!status && text[0].python)
-        status = host_check_python(&facts, diags);
+        status = host_check_python(&facts, count > 2, diags);
     for (int i = 0; i < count && !status; i++) {
         facts.data = text[i].data;
         facts.python = text[i].python;
@@ -681,11 +681,12 @@ int emit_host_caller(const struct host_model *model, const struct emit_options *
     return emit_texts(model, options, &text, 1, diags);
 }
 
-int emit_host_python(const struct host_model *model, const struct emit_options *options, struct host_python_texts *out,
-                     struct diag_set *diags)
+int emit_host_python(const struct host_model *model, const struct emit_options *options, bool torch,
+                     struct host_python_texts *out, struct diag_set *diags)
 {
     struct text text[] = {{"python/module.c", false, true, &out->module, 0},
                           {"python/module.pyi", false, true, &out->stub, 0},
                           {"python/torch.py", false, true, &out->torch, 0}};
-    return emit_texts(model, options, text, 3, diags);
+    out->torch = NULL;
+    return emit_texts(model, options, text, torch ? 3 : 2, diags);
 }

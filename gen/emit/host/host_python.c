@@ -5,13 +5,23 @@
 
 /* ---- names ------------------------------------------------------------------------------------------------------ */
 
-/* Words of Python, and parameters that the function has beside the kernel's own. */
-static const char *const taken[] = {
-    "False",    "None",   "True",  "and",  "as",     "assert",   "async",     "await", "break", "class",
-    "continue", "def",    "del",   "elif", "else",   "except",   "finally",   "for",   "from",  "global",
-    "if",       "import", "in",    "is",   "lambda", "nonlocal", "not",       "or",    "pass",  "raise",
-    "return",   "try",    "while", "with", "yield",  "stream",   "workspace", NULL,
+static const char *const words_of_python[] = {
+    "False", "None",     "True",  "and",    "as",   "assert", "async",  "await",    "break",
+    "class", "continue", "def",   "del",    "elif", "else",   "except", "finally",  "for",
+    "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
+    "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    NULL,
 };
+static const char *const own_parameters[] = {"stream", "workspace", NULL}; /* beside the kernel's */
+static const char *const own_functions[] = {"load", "info", NULL};         /* of the module, beside the kernel */
+static const char *const torch_modules[] = {"torch", "typing", NULL};      /* that NAME_torch.py imports */
+static const char *const torch_names[] = {"torch", "Optional", "Tuple", "_launch", NULL}; /* that it uses */
+
+static bool is_among(const char *const *list, const char *name)
+{
+    while (*list && strcmp(*list, name) != 0)
+        list++;
+    return *list != NULL;
+}
 
 /* What Python's own header says of a name: it may be one of its macros. */
 static bool is_of_header(const char *name)
@@ -23,15 +33,19 @@ static bool is_of_header(const char *name)
     return false;
 }
 
-static int check_name(const struct host_facts *f, struct diag_set *diags, const char *name, bool parameter)
+static int check_name(const struct host_facts *f, struct diag_set *diags, const char *name, bool parameter, bool torch)
 {
-    const char *text = is_of_header(name) ? "a name that begins so is one of Python's headers" : NULL;
-    /* The last two are parameters: a kernel may have their names. */
-    const int count = (int)(sizeof taken / sizeof *taken) - 1 - (parameter ? 0 : 2);
-    for (int i = 0; i < count; i++)
-        if (strcmp(taken[i], name) == 0)
-            text = i < (int)(sizeof taken / sizeof *taken) - 3 ? "it is a word of Python"
-                                                               : "the function has a parameter of that name";
+    const char *text = NULL;
+    if (is_of_header(name))
+        text = "a name that begins so is one of Python's headers";
+    else if (is_among(words_of_python, name))
+        text = "it is a word of Python";
+    else if (parameter && is_among(own_parameters, name))
+        text = "the function has a parameter of that name";
+    else if (!parameter && is_among(own_functions, name))
+        text = "the module has a function of that name";
+    else if (torch && is_among(parameter ? torch_names : torch_modules, name))
+        text = "PyTorch's file imports that name";
     if (!text)
         return 0;
     diag_report(diags, DIAG_ERROR, f->plan->loc, f->model->name, parameter ? name : NULL, "PYTHON-NAME",
@@ -39,17 +53,30 @@ static int check_name(const struct host_facts *f, struct diag_set *diags, const 
     return 1;
 }
 
-int host_check_python(const struct host_facts *f, struct diag_set *diags)
+/* An operator is found by the tensors that it is given: of one that makes its outputs, by those that it reads. */
+static int check_operator(const struct host_facts *f, struct diag_set *diags)
+{
+    for (int i = 0; i < f->plan->tensor_count; i++)
+        if (!f->plan->tensor[i].out && !host_may_be_null(f, i))
+            return 0;
+    diag_report(diags, DIAG_ERROR, f->plan->loc, f->model->name, NULL, "PYTHON-TORCH",
+                "gen --torch makes no operator of a kernel without a tensor that every launch reads; write --python");
+    return 1;
+}
+
+int host_check_python(const struct host_facts *f, bool torch, struct diag_set *diags)
 {
     const struct plan *p = f->plan;
-    int status = check_name(f, diags, f->model->name, false);
+    int status = check_name(f, diags, f->model->name, false, torch);
+    if (torch)
+        status |= check_operator(f, diags);
     for (int i = 0; i < p->tensor_count; i++)
-        status |= check_name(f, diags, p->tensor[i].name, true);
+        status |= check_name(f, diags, p->tensor[i].name, true, torch);
     for (int i = 0; i + 1 < p->symbol_count; i++)
         if (host_is_argument(p, i))
-            status |= check_name(f, diags, p->symbol[i], true);
+            status |= check_name(f, diags, p->symbol[i], true, torch);
     for (int i = 0; i < p->scalar_count; i++) {
-        status |= check_name(f, diags, p->scalar[i].name, true);
+        status |= check_name(f, diags, p->scalar[i].name, true, torch);
         const struct tw_dtype_info *t = tw_dtype_info(p->scalar[i].dtype);
         if (t->kind != TW_KIND_FLOAT || t->bits > 8)
             continue;

@@ -5,8 +5,9 @@
 #include "emit/host/host_facts.h"
 #include "plan/sink.h"
 
-/* Whether every name can be one of Python's, and every scalar be made of a number; faults go to diags. 0 or 1. */
-int host_check_python(const struct host_facts *f, struct diag_set *diags);
+/* Whether every name can be one of Python's, and every scalar be made of a number; with `torch` also whether the kernel
+ * can be an operator of PyTorch's. Faults go to diags. 0 or 1. */
+int host_check_python(const struct host_facts *f, bool torch, struct diag_set *diags);
 
 /* Writes `host.python`:
  *
