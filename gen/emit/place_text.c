@@ -312,7 +312,7 @@ static const struct plan *begin(lua_State *L, struct step_text *s)
 struct coordinate {
     int base; /* node; -1: nothing */
     bool row, column;
-    int64_t more; /* of a dim with a fixed stride: a number to add */
+    int more; /* of a dim with a fixed stride: a number to add; a wider one stays in base */
 };
 
 static struct coordinate take_apart(const struct expr_graph *g, int node, bool fixed)
@@ -327,13 +327,14 @@ static struct coordinate take_apart(const struct expr_graph *g, int node, bool f
             return (struct coordinate){n->arg[1 - i], op == EXPR_ROW, op == EXPR_COLUMN, 0};
     }
     for (int i = 0; fixed && n->op == EXPR_ADD && n->type == EXPR_INT && i < 2; i++)
-        if (expr_is_int(g, n->arg[i], &number)) {
-            more += number;
+        if (expr_is_int(g, n->arg[i], &number) && !__builtin_add_overflow(more, number, &number) &&
+            number >= INT32_MIN && number <= INT32_MAX) {
+            more = number;
             node = n->arg[1 - i];
             n = &g->node[node];
             i = -1;
         }
-    return (struct coordinate){node, false, false, more};
+    return (struct coordinate){node, false, false, (int)more};
 }
 
 /* What is asked of a step: nodes, and the texts that they become. */
@@ -418,7 +419,7 @@ static void push_coordinates(lua_State *L, const struct question *q)
         lua_newtable(L);
         set_text(L, "base", has ? q->result[taken] : "0");
         set_integer(L, "base_level", has ? q->level[taken] : 0);
-        set_integer(L, "more", (int)at->more);
+        set_integer(L, "more", at->more);
         set_bool(L, "row", at->row);
         set_bool(L, "column", at->column);
         q->s->row = q->s->row || at->row;

@@ -374,3 +374,17 @@ int family_plan(const struct spec *spec, const struct spec_kernel *kernel, const
     }
     return status ? status : diags->errors > before;
 }
+
+int family_bytes_moved(struct plan *p)
+{
+    struct expr_graph *e = &p->graph;
+    int bytes = expr_int(e, 0);
+    for (int i = 0; i < p->tensor_count; i++) {
+        int elements = expr_int(e, (int64_t)tw_dtype_bytes(p->tensor[i].dtype));
+        for (int d = 0; d < p->tensor[i].rank; d++)
+            elements = expr_binary(e, EXPR_MUL, elements, p->tensor[i].dim[d]);
+        bytes = expr_binary(e, EXPR_ADD, bytes, elements);
+    }
+    p->bytes_moved = bytes;
+    return bytes < 0 ? 3 : 0;
+}

@@ -83,6 +83,9 @@ int family_reason(struct plan *, const char *field, const char *value, const cha
  * scalars. Offsets as the C struct has them. */
 int family_pack_params(struct plan *);
 
+/* Sets bytes_moved: each tensor's elements once. 0 or 3. */
+int family_bytes_moved(struct plan *);
+
 /* Gives every shared region its offset, in order, and sets launch.shared_bytes and shared_align. */
 void family_place_shared(struct plan *);
 

@@ -238,12 +238,12 @@ struct plan {
     struct expr_graph fused; /* of the steps' arithmetic; its tensor numbers are plan.tensor's */
     int *divisor; /* nodes of graph, over sizes alone, by which functions divide: a launch may make none 0 */
     int divisor_count;
-
     int registers_estimate; /* a thread of the fullest role */
     int register_limit;     /* more in the cubin is an error; 0: none */
     bool allow_spills;
     int blocks_per_sm;
     int flops, bytes_moved; /* nodes: operations and compulsory bytes, for roofline and bench */
+    int items;              /* plan_some(node): that blocks count in 32 bits: launches of 2^31 are refused */
     int boxes;              /* plan_some(node): boxes that bulk copies load, where moving them is all the work */
     struct plan_reason *reason;
     int reason_count;

@@ -40,7 +40,7 @@
 //@ local sent = has(plan, "sent") and plan.sent or {}
 //@ for name, way in pairs(sent) do
 //@     local t = plan.tensor[name]
-//@     stores[(way == 2 and "add_" or has(t, "cache") and "hinted_" or "") .. t.rank] = true
+//@     stores[(way == 2 and "add_" or "") .. (has(t, "cache") and "hinted_" or "") .. t.rank] = true
 //@     if has(t, "cache") and not has(hinted, t.cache) then
 //@         policies[#policies + 1], hinted[t.cache] = t.cache, true
 //@     end

@@ -6,15 +6,13 @@
 //@ param offset int
 //@ param adds bool
 //@ local t, rank, width, box_bytes = tensor.name, tensor.rank, tensor.box[tensor.rank], tensor.box_bytes
-//@ local types, places, copy, policy = "", "", "store_" .. rank .. "d", ""
+//@ local types, places, copy, policy = "", "", (adds and "add_" or "store_"), ""
 //@ for d = 0, rank - 1 do
 //@     types = types .. ", int i" .. d
 //@     if d < rank - 1 then places = places .. ", i" .. d end
 //@ end
-//@ if adds then copy = "add_" .. rank .. "d"
-//@ elseif has(tensor, "cache") then
-//@     copy, policy = "store_hinted_" .. rank .. "d", ", cache_" .. tensor.cache .. "()"
-//@ end
+//@ if has(tensor, "cache") then copy, policy = copy .. "hinted_", ", cache_" .. tensor.cache .. "()" end
+//@ copy = copy .. rank .. "d"
 // The tile of ${t} at these coordinates, from the stage's tile of ${from.name}. By one thread, in its open group.
 __device__ __forceinline__ void ${t}_send(const arguments &args, ${ring.name}_position p${types})
 {

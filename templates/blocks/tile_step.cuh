@@ -23,7 +23,7 @@
 //@     from = "args." .. tensor.name
 //@     for d, c in ipairs(text.coordinate) do
 //@         local number = fixed and tensor.fixed[d] or 0
-//@         near = near + c.more * number * bytes(dtype)
+//@         near = near + c.more * number -- elements: below 2^62
 //@         local stride = d < tensor.rank and " * args." .. tensor.name .. "_stride" .. d - 1 or ""
 //@         if number > 0 then stride = " * " .. number .. "ll" end
 //@         if c.base ~= "0" then
@@ -50,6 +50,9 @@
 //@     for _, condition in ipairs(one) do
 //@         inside = inside == "true" and condition or inside .. " && " .. condition
 //@     end
+//@     -- An instruction holds offsets of 31 bits, here from the beginning of a tile's vector on.
+//@     if math.abs(near) >= 0x7fff0000 // bytes(dtype) then from, near = from .. " + " .. near .. "ll", 0 end
+//@     near = near * bytes(dtype)
 //@ end
 //@ local const, pointer = call == "load" and "const " or "", moves and ctype(dtype) or ""
 //@ local held = ""
@@ -66,7 +69,7 @@
 {
     ${level0}
 //@ if moves then
-//@     if fixed and not columns and near > 0 then at_column = at_column .. " + " .. near // bytes(dtype) end
+//@     if fixed and not columns and near ~= 0 then at_column = at_column .. " + " .. near // bytes(dtype) end
 //@     if fixed then from = dtype .. "_same(" .. from .. ")" end
     ${const}${pointer} *const first = ${from};
 //@ end

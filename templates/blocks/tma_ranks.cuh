@@ -77,16 +77,18 @@ __device__ __forceinline__ void tma_store_${also}${rank}d(const tensor_map *map,
                  : "memory");
 }
 //@         end
-//@         if hinted == 0 and has(stores, "add_" .. rank) then
+//@         if has(stores, "add_" .. also .. rank) then
 //@             if not first then
 
 //@             end
 //@             first = false
+//@             local operand = hinted == 1 and ", %" .. rank + 2 or ""
+//@             local value = hinted == 1 and ', "l"(policy)' or ""
 // The same adds to what the box holds, element by element, in any order.
-__device__ __forceinline__ void tma_add_${rank}d(const tensor_map *map, u32 source${types})
+__device__ __forceinline__ void tma_add_${also}${rank}d(const tensor_map *map, u32 source${types}${policy})
 {
-    asm volatile("cp.reduce.async.bulk.tensor.${rank}d.global.shared::cta.add.bulk_group [%0, {${to}}], [%1];" ::"l"(map),
-                 "r"(source), ${bindings}
+    asm volatile("cp.reduce.async.bulk.tensor.${rank}d.global.shared::cta.add.bulk_group${hint} [%0, {${to}}], [%1]${operand};" ::"l"(map),
+                 "r"(source), ${bindings}${value}
                  : "memory");
 }
 //@         end

@@ -63,6 +63,27 @@ INLINE int put_grid(struct ${NAME}_params *p, int64_t x, int64_t y, int64_t z, s
     p->grid[2] = (uint32_t)z;
     return ${NAME}_OK;
 }
+//@ local counted, pictured = false, false
+//@ for _, i in ipairs(host.image) do
+//@     counted, pictured = counted or has(i, "items"), pictured or #i.picture > 0
+//@ end
+//@ if counted then
+
+APART static int refuse_items(struct ${NAME}_error *error, int64_t items)
+{
+    return fail(error, ${NAME}_INVALID, 0, "the sizes ask for %lld tiles, and blocks count up to 2147483647 of them; "
+                "split the work", (long long)items);
+}
+//@ end
+//@ if pictured then
+
+/* An image along which no window lies, or one that is too long for the walk. */
+APART static int refuse_picture(struct ${NAME}_error *error, const char *tensor, int dim, int64_t pixels, int takes)
+{
+    return fail(error, ${NAME}_INVALID, 0, "dim %d of %s is %lld pixels; with its padding a window takes %d, and up to "
+                "2147483647 can be", dim + 1, tensor, (long long)pixels, takes);
+}
+//@ end
 //@ for _, i in ipairs(host.image) do
 
 /* ${i.entry} for ${i.arch}. */
@@ -99,6 +120,10 @@ INLINE int grid_${i.id}(const struct ${NAME} *k, const struct ${NAME}_args *args
 //@     end
 //@     if not i.uses_args then
     (void)args;
+//@     end
+//@     if has(i, "items") then
+    if (${i.items} > 2147483647)
+        return refuse_items(error, ${i.items});
 //@     end
     return put_grid(p, ${i.grid.x}, ${i.grid.y}, ${i.grid.z}, error);
 }
@@ -146,6 +171,10 @@ INLINE int patch_${i.id}(const struct ${NAME} *k, int patched, int dense, const 
     int status;
 //@     end
     p->function = k->function[${i.variant_index}];
+//@     for _, w in ipairs(i.picture) do
+    if (t[tensor_${w.tensor}].dim[${w.dim}] < ${w.takes} || t[tensor_${w.tensor}].dim[${w.dim}] > ${w.longest})
+        return refuse_picture(error, "${w.tensor}", ${w.dim}, t[tensor_${w.tensor}].dim[${w.dim}], ${w.takes});
+//@     end
 //@     for _, q in ipairs(i.param) do
 //@         if q.kind == "map" then
     status = ${q.map}(k, patched, dense, &t[tensor_${q.tensor}], p->word + ${q.word}, error);

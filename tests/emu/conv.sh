@@ -30,6 +30,35 @@ grep -q RUN-COVERAGE "$work/out"
 [ $? = 1 ]
 ok $? "its sizes leave nothing out there" "$work/out"
 
+# Images that no window fits into are refused in words, by whatever way they would come.
+cat >"$work/bare.lua" <<'LUA'
+local N, H, W = dims "N H W"
+kernel "bare" {
+  axes = "m n b h w x r s c", grid = { m = N * H * W, n = 16 }, tile = { m = 64, n = 16, c = 16 },
+  X = tensor { N, H, W, 16, axes = "b h w x", dtype = "bf16" },
+  F = tensor { 16, 3, 3, 16, axes = "n r s c", dtype = "bf16" },
+  Y = tensor { N * H * W, 16, axes = "m n", dtype = "bf16", out = true },
+  arch = { sm_90a = {}, sm_80 = {} },
+  program = function(t, at, tile)
+    local n = span(at.n, tile.n)
+    local sum = loop("k", range(0, 9), { zeros() }, function(k, sum)
+      local x = im2col(t.X, span(at.m, tile.m), k // 3, k % 3, span(0, tile.c), { taps = { 3, 3 } })
+      return dot(x, load(t.F, n, k // 3, k % 3, span(0, tile.c)):t(), sum)
+    end)
+    store(t.Y, span(at.m, tile.m), n, sum)
+  end,
+}
+LUA
+while read -r arch sizes dim pixels; do
+    "$program" run "$work/bare.lua" --arch "$arch" --device emu --set "$sizes" >"$work/out" 2>&1
+    [ $? = 1 ] && grep -q "dim $dim of X is $pixels pixels; with its padding a window takes 3, and up to" "$work/out"
+    ok $? "$arch, $sizes: no window fits" "$work/out"
+done <<'END'
+sm_80 N=1,H=1,W=1 2 1
+sm_80 N=1,H=3,W=2 3 2
+sm_90a N=1,H=3,W=2 3 2
+END
+
 # Images of one and of three spatial dims, as programs of one's own; zeros before them alone, as causal ones have.
 mkdir "$work/specs" && cat >"$work/specs/ranks.lua" <<'LUA'
 local N, D, H, W = dims "N D H W"

@@ -44,3 +44,29 @@ kernel "copy_plane" {
   end,
   run = { { A = 61, B = 16, C = 136 } },
 }
+
+-- Sums that the L2 need not keep.
+kernel "copy_add_hinted" {
+  X = tensor { A, C, dtype = "fp32" }, Y = tensor { A, C, dtype = "fp32", out = true },
+  axes = "r c", tile = { r = 16, c = 32 }, grid = { r = A, c = C },
+  via = { tile = "bulk" }, arch = { sm_90a = {} },
+  cache = { Y = "evict_first" },
+  pipeline = { stages = 2 },
+  program = function(t, at, tile)
+    store_add(t.Y, span(at.r, tile.r), span(at.c, tile.c), copy(t, at, tile))
+  end,
+  run = { { A = 50, C = 72 } },
+}
+
+-- Items of which no tensor says how many there can be; by bulk copies alone, as no block's threads hold such a tile.
+kernel "copy_add_items" {
+  X = tensor { 4, 256, C, dtype = "fp32" }, Y = tensor { 4, 256, C, dtype = "fp32", out = true },
+  axes = "a b r c", tile = { r = 256, c = 64 }, grid = { a = A, b = B, r = 256, c = C },
+  via = { tile = "bulk" }, arch = { sm_90a = {} },
+  pipeline = { stages = 2 },
+  program = function(t, at, tile)
+    local r, c = span(at.r, tile.r), span(at.c, tile.c)
+    store_add(t.Y, at.a % 4, r, c, load(t.X, at.a % 4, r, c):as "tile")
+  end,
+  run = { { A = 5, B = 1, C = 64 } },
+}

@@ -35,6 +35,17 @@ done
 "$program" run tests/emu/copies.lua --device emu --complete random >"$work/out" 2>&1 && ! grep -q '^hazard' "$work/out"
 ok $? "tests/emu/copies.lua" "$work/out"
 
+# What a spec says of the L2 holds for sums, too.
+"$program" gen tests/emu/copies.lua --arch sm_90a -o "$work/gen" >"$work/out" 2>&1 &&
+    grep -q 'cp.reduce.async.bulk.tensor.*cta.add.bulk_group.L2::cache_hint' "$work/gen/copy_add_hinted.sm_90a.cu" &&
+    grep -q 'tma_add_hinted_2d(&args.Y_map.*, cache_evict_first());' "$work/gen/copy_add_hinted.sm_90a.cu"
+ok $? "copy_add_hinted: additions say what becomes of their bytes" "$work/out"
+
+# Blocks count items in 32 bits.
+"$program" run tests/emu/copies.lua --kernel copy_add_items --device emu --set A=65536,B=65537,C=64 >"$work/out" 2>&1
+[ $? -eq 1 ] && grep -q 'the sizes ask for 4295032832 tiles, and blocks count up to 2147483647 of them' "$work/out"
+ok $? "copy_add_items: 2^32 items and more are refused" "$work/out"
+
 # Neither a load nor a store of an element.
 "$program" gen "$matrix" --arch sm_90a -o "$work/gen" >"$work/out" 2>&1 &&
     "$program" gen "$boxes" --arch sm_90a -o "$work/gen" >>"$work/out" 2>&1 &&

@@ -26,6 +26,33 @@ for how in 'sm_90a late' 'sm_80 random'; do
     ok $? "specs/deform_attn.lua, $how" "$work/out"
 done
 
+# Rows more bytes apart than the offset of an instruction says, to both sides.
+cat >"$work/far.lua" <<'LUA'
+local T, V = dims "T V"
+kernel "far" {
+  X = tensor { V, 64, dtype = "fp32" },
+  above = tensor { T, dtype = "int32", fill = "integers 20000001 20000009" },
+  below = tensor { T, dtype = "int32", fill = "integers -20000000 -19999993" },
+  Y = tensor { T, 64, dtype = "fp32", out = true },
+  axes = "t", tile = { t = 16 }, grid = { t = T }, arch = { sm_90a = {} },
+  program = function(t, at, tile)
+    local r = span(at.t, tile.t)
+    local above, below = load(t.above, r), load(t.below, r)
+    store(t.Y, r, all, gather(t.X, below + 20000000, all) + 2 * gather(t.X, above + -20000000, all)
+      + 4 * gather(t.X, above + -20000001, all))
+  end,
+  reference = function(t, n)
+    for i = 0, n.T - 1 do
+      local low, high = t.below[i] + 20000000, t.above[i] - 20000000
+      for c = 0, 63 do t.Y[i][c] = t.X[low][c] + 2 * t.X[high][c] + 4 * t.X[high - 1][c] end
+    end
+  end,
+  run = { { T = 21, V = 10 } },
+}
+LUA
+run "$work/far.lua" --inputs integer --complete late && grep -q '^verified far sm_90a' "$work/out"
+ok $? "rows by numbers that are far from theirs" "$work/out"
+
 mkdir -p "$work/specs/lib"
 cp specs/lib/deform_attn.lua "$work/specs/lib"
 cat >"$work/specs/more.lua" <<'LUA'

@@ -59,3 +59,24 @@ kernel "stages" (base { tile = { r = 128, c = 256 }, pipeline = { stages = 9 } }
 kernel "too_large" (base { tile = { r = 256, c = 256 } })
 kernel "one_stage" (base { pipeline = { stages = 1 } })
 kernel "fields" (base { pipeline = { consumers = 2 }, schedule = { order = "row" } })
+
+-- What blocks behind the last of a cluster would store.
+local function tail(axes, grid, cluster, program, e)
+  return {
+    X = tensor { e.x, C, dtype = "fp32" }, Y = tensor { e.y, C, dtype = "fp32", out = true },
+    axes = axes .. " c", tile = { m = e.m, c = 32 }, grid = { m = e.m and grid, h = not e.m and grid or nil, c = C },
+    cluster = cluster, via = { tile = "bulk" }, arch = { sm_90a = {} }, program = program,
+  }
+end
+local function rows(t, at, tile)
+  store(t.Y, span(at.m, tile.m), span(at.c, tile.c), load(t.X, span(at.m, tile.m), span(at.c, tile.c)):as "tile")
+end
+local function heads(t, at, tile)
+  store_add(t.Y, at.h % 4, span(at.c, tile.c), load(t.X, at.h % 4, span(at.c, tile.c)):as "tile")
+end
+local function moved(t, at, tile)
+  store(t.Y, span(at.m + 64, tile.m), span(at.c, tile.c), load(t.X, span(at.m + 64, tile.m), span(at.c, tile.c)):as "tile")
+end
+kernel "behind_rows" (tail("m", A, { m = 4 }, rows, { x = B, y = B, m = 64 }))
+kernel "behind_heads" (tail("h", A, { h = 2 }, heads, { x = B, y = B }))
+kernel "behind_moved" (tail("m", A, { m = 4 }, moved, { x = A, y = A, m = 64 }))

@@ -467,6 +467,25 @@ static bool workspace_by_grid(const struct plan *p)
     return p->workspace && host_reads(p, plan_number(p->workspace), p->symbol_count - 1);
 }
 
+/* The images of windows that no map has, whose extents nothing else asks about, by spatial dims: how many pixels a
+ * window takes with its padding, and how many a dim may have for the walk over windows. */
+static void pictures(const struct sink *s, const struct plan *p)
+{
+    sink_array(s, "picture");
+    for (int i = 0; i < p->tensor_count; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        for (int d = 0; d < t->window.dims && t->map < 0; d++) {
+            sink_object(s, NULL);
+            sink_text(s, "tensor", t->name);
+            sink_integer(s, "dim", d + 1);
+            sink_integer(s, "takes", -window_room(&t->window, d));
+            sink_integer(s, "longest", INT32_MAX - (int64_t)t->window.after[d] + window_reach(&t->window, d));
+            sink_end(s);
+        }
+    }
+    sink_end(s);
+}
+
 static void image(const struct host_facts *f, const struct sink *s, int index)
 {
     const struct host_image *m = &f->model->image[index];
@@ -502,6 +521,9 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     sink_boolean(s, "uses_args", uses_args);
     if (p->workspace)
         formula(f, s, "workspace", p, plan_number(p->workspace));
+    if (p->items)
+        formula(f, s, "items", p, plan_number(p->items));
+    pictures(s, p);
     if (p->list) {
         formula(f, s, "list", p, p->list->records);
         sink_integer(s, "list_threads", PLAN_LIST_THREADS);

@@ -10,13 +10,15 @@
  * is `depth` older once that one has been read. So stages - depth loads are under way, and depth stores.
  *
  * CLUSTERS. Blocks along one axis share tiles that do not depend on it, each loads a slice of rows for all. Items along
- * that axis vary fastest and are as many as whole clusters take: those behind the last have stores that lie outside.
+ * that axis vary fastest and are as many as whole clusters take: those behind the last have stores that lie outside, as
+ * is asked of the stores.
  *
  * UNALIGNED. What tensor maps cannot reach, the other variant copies by threads (lower_direct.c), where these can hold
  * a tile.
  */
 #include "lower/copy/copy.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -117,16 +119,11 @@ static int64_t divisor(const struct copy *c, int node)
         a = c->program->axis[n->integer].tile;
         return a > 0 ? a : 1;
     case EXPR_MUL:
-        return divisor(c, n->arg[0]) * divisor(c, n->arg[1]);
+        a = divisor(c, n->arg[0]);
+        return __builtin_mul_overflow(a, divisor(c, n->arg[1]), &b) ? a : b;
     case EXPR_ADD:
     case EXPR_SUB:
-        a = divisor(c, n->arg[0]);
-        b = divisor(c, n->arg[1]);
-        for (int64_t rest; b; b = rest) {
-            rest = a % b;
-            a = b;
-        }
-        return a;
+        return expr_common_divisor(divisor(c, n->arg[0]), divisor(c, n->arg[1]));
     default:
         return 1;
     }
@@ -325,7 +322,29 @@ static int share(struct copy *c, const struct program_op *o)
     return family_add_value(c->plan, plan_text(c->plan, "share.%s", t->name), 1);
 }
 
-/* The axis whose items make a cluster. 0 or 1. */
+/* The last cluster may have blocks behind the axis' extent. What they store lies outside where the tile begins at the
+ * axis' place, along a dim of that extent. 0, 1 or 3. */
+static int check_behind(struct copy *c, const struct program_op *store)
+{
+    const struct program_axis *a = &c->program->axis[c->cluster_axis];
+    const struct plan_tensor *t = &c->plan->tensor[store->tensor];
+    const int64_t whole = (int64_t)(a->tile ? a->tile : 1) * c->blocks;
+    bool outside = divisor(c, a->extent) % whole == 0; /* no cluster has such blocks */
+    const int extent = expr_import(&c->plan->graph, c->program->graph, a->extent);
+    for (int d = 0; d < t->rank; d++) {
+        const struct expr_node *start = &c->program->graph->node[store->at[d].start];
+        outside = outside || (start->op == EXPR_AT && start->integer == c->cluster_axis && t->dim[d] == extent);
+    }
+    if (extent < 0 || outside)
+        return extent < 0 ? 3 : 0;
+    return program_refuse(c->l, store->loc, "CLUSTER-EXTENT",
+                          "the last cluster may have blocks behind the extent of %s, and what they store would lie in "
+                          "%s; begin it at at.%s, along a dim as long as grid.%s, write an extent that %" PRId64
+                          " divides, or cluster = { %s = 1 }",
+                          a->name, t->name, a->name, a->name, whole, a->name);
+}
+
+/* The axis whose items make a cluster. 0, 1 or 3. */
 static int choose_cluster(struct copy *c)
 {
     c->cluster_axis = -1;
@@ -344,14 +363,18 @@ static int choose_cluster(struct copy *c)
         c->cluster_axis = i;
         c->blocks = a->cluster;
     }
-    for (int i = 0; i < c->program->op_count && c->blocks > 1; i++)
-        if (is_store(&c->program->op[i]) && !depends_on(c, &c->program->op[i], c->cluster_axis))
+    int status = 0;
+    for (int i = 0; i < c->program->op_count && c->blocks > 1 && !status; i++) {
+        const struct program_op *o = &c->program->op[i];
+        if (is_store(o) && !depends_on(c, o, c->cluster_axis))
             return program_refuse(
-                c->l, c->program->op[i].loc, "CLUSTER",
+                c->l, o->loc, "CLUSTER",
                 "the blocks of a cluster along %s would store the same tile; write cluster = { %s = 1 "
                 "}",
                 c->program->axis[c->cluster_axis].name, c->program->axis[c->cluster_axis].name);
-    return 0;
+        status = is_store(o) ? check_behind(c, o) : 0;
+    }
+    return status;
 }
 
 /* An item's place along an axis without a tile is one that a store must have: behind the extent there is none, and a
@@ -557,19 +580,6 @@ static int maps(struct copy *c)
     return 0;
 }
 
-static int bytes_moved(struct plan *p)
-{
-    int bytes = expr_int(&p->graph, 0);
-    for (int i = 0; i < p->tensor_count; i++) {
-        int all = expr_int(&p->graph, (int64_t)tw_dtype_bytes(p->tensor[i].dtype));
-        for (int d = 0; d < p->tensor[i].rank && all >= 0; d++)
-            all = expr_binary(&p->graph, EXPR_MUL, all, p->tensor[i].dim[d]);
-        bytes = bytes < 0 || all < 0 ? -1 : expr_binary(&p->graph, EXPR_ADD, bytes, all);
-    }
-    p->bytes_moved = bytes;
-    return bytes < 0 ? 3 : 0;
-}
-
 /* Boxes that a launch loads. 0 or 3. */
 static int work(struct copy *c)
 {
@@ -578,7 +588,7 @@ static int work(struct copy *c)
     for (int i = 0; i < c->loads; i++)
         each += p->tensor[c->program->op[c->load[i]].tensor].boxes;
     p->boxes = plan_some(expr_binary(&p->graph, EXPR_MUL, c->items, expr_int(&p->graph, each)));
-    return p->boxes ? bytes_moved(p) : 3;
+    return p->boxes ? family_bytes_moved(p) : 3;
 }
 
 /* Blocks: as many as are resident at once, in whole clusters, or one an item. 0 or 3. */
@@ -601,6 +611,7 @@ static int grid(struct copy *c)
         resident = expr_binary(g, EXPR_MUL, expr_binary(g, EXPR_FLOORDIV, resident, expr_int(g, c->blocks)),
                                expr_int(g, c->blocks));
     p->launch.grid[0] = resident < 0 ? -1 : expr_binary(g, EXPR_MIN, c->items, resident);
+    p->items = plan_some(c->items);
     return p->launch.grid[0] < 0 ? 3 : 0;
 }
 

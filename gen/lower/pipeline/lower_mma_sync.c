@@ -159,7 +159,7 @@ static int decide(struct pipeline *x)
     status = status ? status : roles(x);
     status = status ? status : pipeline_elements(x);
     status = status ? status : pipeline_polynomial(x);
-    status = status ? status : pipeline_bytes_moved(p);
+    status = status ? status : family_bytes_moved(p);
     if (status)
         return status;
     p->registers_estimate = mma_sync_registers(x, mma_sync_register_limit(x));

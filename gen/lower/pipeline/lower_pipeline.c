@@ -659,20 +659,6 @@ int pipeline_loops(struct pipeline *x)
     return 0;
 }
 
-int pipeline_bytes_moved(struct plan *p)
-{
-    struct expr_graph *e = &p->graph;
-    int bytes = expr_int(e, 0);
-    for (int i = 0; i < p->tensor_count; i++) {
-        int elements = expr_int(e, (int64_t)tw_dtype_bytes(p->tensor[i].dtype));
-        for (int d = 0; d < p->tensor[i].rank; d++)
-            elements = expr_binary(e, EXPR_MUL, elements, p->tensor[i].dim[d]);
-        bytes = expr_binary(e, EXPR_ADD, bytes, elements);
-    }
-    p->bytes_moved = bytes;
-    return bytes < 0 ? 3 : 0;
-}
-
 static int registers(struct pipeline *x)
 {
     struct plan *p = x->plan;
@@ -751,7 +737,7 @@ static int decide(struct pipeline *x)
     status = status ? status : pipeline_elements(x);
     status = status ? status : pipeline_polynomial(x);
     status = status ? status : registers(x);
-    status = status ? status : pipeline_bytes_moved(p);
+    status = status ? status : family_bytes_moved(p);
     if (status)
         return status;
     family_place_shared(p);

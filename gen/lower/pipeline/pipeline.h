@@ -90,7 +90,6 @@ int pipeline_ring_tiles(struct pipeline *x, const struct derive_ring *ring, stru
 /* The variable of each loop. Its range is said where the loop is walked. 0, 1, 3. */
 int pipeline_loops(struct pipeline *x);
 
-int pipeline_bytes_moved(struct plan *p); /* 0 or 3 */
 
 /* ---- pipeline_shapes.c: each returns 0, or 1 where it reported a fault ------------------------------------------- */
 
