@@ -294,7 +294,7 @@ static int handler(lua_State *L)
         file = told;
         line = sandbox_line(s, file, told_line, &s->token);
     }
-    set_error(s, file, line, "LUA-RUN", text);
+    set_error(s, file, line, "LUA-RUN", *text ? text : "error was called without a message; write what is wrong");
     s->status = SANDBOX_FAULT;
     s->placed = true;
     return 1;
