@@ -715,8 +715,9 @@ int trace_refuse(lua_State *L)
 {
     struct trace *t = trace_of(L, "refuse");
     trace_expect_arguments(L, "refuse", 2, 2, "refuse(\"stride\", \"it is 0; write 1 or more\")");
+    const char *field = luaL_checkstring(L, 1), *why = luaL_checkstring(L, 2);
     int aside = reader_aside(t->r);
-    reader_fault(t->r, luaL_checkstring(L, 1), AT_VALUE, "FAMILY", "%s", luaL_checkstring(L, 2));
+    reader_fault(t->r, field, AT_VALUE, "FAMILY", "%s", *why ? why : "its family refuses it");
     reader_aside_end(t->r, aside, true);
     return 0;
 }
