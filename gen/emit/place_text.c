@@ -545,6 +545,7 @@ int emit_place_pairs(lua_State *L)
     lua_Integer number = luaL_checkinteger(L, 1);
     luaL_argcheck(L, p->role_count && number >= 1 && number <= p->role[0].step_count, 1, "no such step");
     s.step = &p->role[0].step[number - 1];
+    luaL_argcheck(L, s.step->node && s.step->layout, 1, "the step has no value in a layout");
     int root = plan_number(s.step->node), level[MOST_ROW_PAIRS];
     const char *result[MOST_ROW_PAIRS];
     struct pairs q = {.p = p, .layout = s.step->layout};

@@ -71,6 +71,10 @@ static float naive_function(enum expr_op op, float x)
         return tanhf(x) * (1 + 0x1p-12f);
     case EXPR_GELU_TANH_APPROX:
         return 0.5f * x + 0.5f * x * (tanhf(0.797884561f * (x + 0.044715f * x * x * x)) * (1 - 0x1p-12f));
+    case EXPR_FLOOR:
+        return floorf(x);
+    case EXPR_SATURATE: /* NaN gives 0 */
+        return x > 0.0f ? x < 1.0f ? x : 1.0f : 0.0f;
     default:
         fail_msg("no function %d", (int)op);
         return 0;
