@@ -1,5 +1,6 @@
 #include "emit/stamps.h"
 
+#include <stdint.h>
 #include <string.h>
 
 #include <lua5.4/lauxlib.h>
@@ -99,7 +100,9 @@ int emit_stamp(lua_State *L)
     static const char *const word[] = {"", "behind", "beside"};
     const struct stamp_context *c = emit_helper_context(L);
     const char *name = luaL_checkstring(L, 1);
-    const int step = (int)luaL_checkinteger(L, 2) - 1, passes = c->options->passes ? c->options->passes : 1;
+    const lua_Integer number = luaL_checkinteger(L, 2);
+    const int step = number >= 1 && number <= INT32_MAX ? (int)number - 1 : -1;
+    const int passes = c->options->passes ? c->options->passes : 1;
     enum stamp stamp = STAMP_NONE;
     for (int r = 0; r < c->plan->role_count && c->options->profile; r++) {
         const struct plan_role *role = &c->plan->role[r];
