@@ -143,7 +143,7 @@ tilewright run "$work/good.lua" --hazards yes
 is 2 && silent out && says 'write on, off, fatal or strict'
 ok $? "unknown --hazards: status 2"
 tilewright run "$work/good.lua" --complete never
-is 2 && silent out && says 'write eager, late, random or all'
+is 2 && silent out && says 'write eager, late, random, all or alternate'
 ok $? "unknown --complete: status 2"
 tilewright run --break list
 is 0 && silent err && prints '^no_wait_full  *sm_90a  *UNORDERED-READ  ' && prints '^no_cp_wait  *sm_80 '

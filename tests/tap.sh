@@ -1,6 +1,10 @@
 # TAP for the tests in shell, which read this file: . tests/tap.sh, from the top of the tree. They print "1..$count" at
 # their end, and fail where $failed is not 0. $shown: files that are shown where a test names none.
 count=0 failed=0 shown=
+# What of the emulator's completions a spec's cases run in, and, of an architecture that is not the spec's first, by
+# which inputs: one of the three in turn, and one kind; FULL=1: each in all, and both.
+completions=${FULL:+all} inputs=${FULL:+both}
+completions=${completions:-alternate} inputs=${inputs:-normal}
 
 ok() { # status name [file that shows what is wrong]
     count=$((count + 1))

@@ -40,7 +40,7 @@ static const struct arch *pick(const void *context, const struct arch *const *ar
 
 /* ---- the device ------------------------------------------------------------------------------------------------ */
 
-const char *const run_completion_word[RUN_COMPLETIONS + 1] = {"eager", "late", "random", "all"};
+const char *const run_completion_word[RUN_COMPLETION_WORDS] = {"eager", "late", "random", "all", "alternate"};
 const char *const run_hazards_word[] = {"off", "on", "fatal", "strict"};
 
 /* The default where a kernel that is wanted is for it, else the newest that one is for: no kernel runs on what it was
@@ -427,14 +427,14 @@ static int read_words(struct run_options *o, const char *inputs, const char *row
     static const char *const rows_word[RUN_ROWS_COUNT] = {"auto", "dense", "padded"};
     int kind = word_number(inputs, inputs_word, 3);
     int row = word_number(rows, rows_word, RUN_ROWS_COUNT);
-    o->completion = word_number(complete, run_completion_word, RUN_COMPLETIONS + 1);
+    o->completion = word_number(complete, run_completion_word, RUN_COMPLETION_WORDS);
     o->hazards = word_number(hazards, run_hazards_word, 4);
     if (kind < 0)
         return options_fault("run", "--inputs %s: write normal, integer or both", inputs);
     if (row < 0)
         return options_fault("run", "--rows %s: write auto, dense or padded", rows);
     if (o->completion < 0)
-        return options_fault("run", "--complete %s: write eager, late, random or all", complete);
+        return options_fault("run", "--complete %s: write eager, late, random, all or alternate", complete);
     if (o->hazards < 0)
         return options_fault("run", "--hazards %s: write on, off, fatal or strict", hazards);
     if (!known_device(o->device))
@@ -461,8 +461,9 @@ int cmd_run(int argc, char **argv)
          "in the place of the spec's sizes; / separates several; repeatable"},
         {"--device", OPTION_TEXT, &o->device, "auto|cuda[:N]|emu|none",
          "auto: a GPU that can run the kernel, else emu, the emulator; none: compile only"},
-        {"--complete", OPTION_TEXT, &complete, "eager|late|random|all",
-         "when the emulator's asynchronous operations happen; all: every case in each; eager"},
+        {"--complete", OPTION_TEXT, &complete, "eager|late|random|all|alternate",
+         "when the emulator's asynchronous operations happen; all: every case in each; alternate: case after case in "
+         "one of the three; eager"},
         {"--hazards", OPTION_TEXT, &hazards, "on|off|fatal|strict",
          "what the emulator does about hazards (tilewright help hazards): tell, nothing, stop; strict"},
         {"--arch", OPTION_TEXT, &o->arch, "A", "this architecture; without it the best that the device runs"},

@@ -13,20 +13,20 @@ enum { LEVELS = 4, ROOTS = SPEC_MAX_RANK + 4 };
 static const double most_dim = INT32_MAX - 1023, unbounded = 0x1p1000;
 
 /* Exact up to 2^53, far beyond the 32 bits that they are compared with; 0 times unbounded is no matter there. */
-struct range {
+struct place_range {
     double low, high;
 };
 
 struct step_text {
     const struct plan *plan;
     const struct plan_step *step;
-    struct range *range; /* by node of plan.fused */
+    const struct place_range *range; /* place_context's */
     bool row, column;    /* the leaves were spelled */
 };
 
 /* ---- ranges of integers: what fits 32 bits ----------------------------------------------------------------------- */
 
-static struct range product(struct range a, struct range b)
+static struct place_range product(struct place_range a, struct place_range b)
 {
     double low = a.low * b.low, high = low;
     const double corner[3] = {a.low * b.high, a.high * b.low, a.high * b.high};
@@ -34,7 +34,7 @@ static struct range product(struct range a, struct range b)
         low = corner[i] < low ? corner[i] : low;
         high = corner[i] > high ? corner[i] : high;
     }
-    return (struct range){low, high};
+    return (struct place_range){low, high};
 }
 
 static int most_extent(const struct plan *p, bool rows)
@@ -50,53 +50,52 @@ static int most_extent(const struct plan *p, bool rows)
     return most + more;
 }
 
-static struct range range_of(const struct step_text *s, const struct expr_node *n)
+static struct place_range range_of(const struct plan *p, const struct place_range *range, const struct expr_node *n)
 {
-    const struct range all = {-unbounded, unbounded};
-    const struct plan *p = s->plan;
-    struct range a = n->arg[0] >= 0 ? s->range[n->arg[0]] : all, b = n->arg[1] >= 0 ? s->range[n->arg[1]] : all;
+    const struct place_range all = {-unbounded, unbounded};
+    struct place_range a = n->arg[0] >= 0 ? range[n->arg[0]] : all, b = n->arg[1] >= 0 ? range[n->arg[1]] : all;
     switch (n->op) {
     case EXPR_CONST_INT:
-        return (struct range){(double)n->integer, (double)n->integer};
+        return (struct place_range){(double)n->integer, (double)n->integer};
     case EXPR_SYMBOL:
     case EXPR_AT:
-        return (struct range){0, most_dim};
+        return (struct place_range){0, most_dim};
     case EXPR_LOOP: {
         const struct plan_loop *loop = &p->loop[n->integer];
         int number = (int)(n - p->fused.node);
         bool known = loop->from < number && loop->to < number;
-        return known ? (struct range){s->range[loop->from].low, s->range[loop->to].high - 1} : all;
+        return known ? (struct place_range){range[loop->from].low, range[loop->to].high - 1} : all;
     }
     case EXPR_ROW:
-        return (struct range){0, most_extent(p, true) - 1};
+        return (struct place_range){0, most_extent(p, true) - 1};
     case EXPR_COLUMN:
-        return (struct range){0, most_extent(p, false) - 1};
+        return (struct place_range){0, most_extent(p, false) - 1};
     case EXPR_ADD:
-        return (struct range){a.low + b.low, a.high + b.high};
+        return (struct place_range){a.low + b.low, a.high + b.high};
     case EXPR_SUB:
-        return (struct range){a.low - b.high, a.high - b.low};
+        return (struct place_range){a.low - b.high, a.high - b.low};
     case EXPR_NEG:
-        return (struct range){-a.high, -a.low};
+        return (struct place_range){-a.high, -a.low};
     case EXPR_MUL:
         return product(a, b);
     case EXPR_MIN:
-        return (struct range){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
+        return (struct place_range){a.low < b.low ? a.low : b.low, a.high < b.high ? a.high : b.high};
     case EXPR_MAX:
-        return (struct range){a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
+        return (struct place_range){a.low > b.low ? a.low : b.low, a.high > b.high ? a.high : b.high};
     case EXPR_MOD:
-        return b.low > 0 ? (struct range){0, b.high - 1} : all;
+        return b.low > 0 ? (struct place_range){0, b.high - 1} : all;
     case EXPR_FLOORDIV:
-        return a.low >= 0 && b.low > 0 ? (struct range){0, a.high} : all;
+        return a.low >= 0 && b.low > 0 ? (struct place_range){0, a.high} : all;
     case EXPR_TILE:
-        return p->place[n->integer].narrow ? (struct range){INT32_MIN, INT32_MAX} : all;
+        return p->place[n->integer].narrow ? (struct place_range){INT32_MIN, INT32_MAX} : all;
     case EXPR_WHOLE: {
         int64_t low, high;
         expr_range(&p->fused, (int)(n - p->fused.node), &low, &high);
-        return (struct range){(double)low, (double)high};
+        return (struct place_range){(double)low, (double)high};
     }
     case EXPR_SELECT: {
-        struct range c = s->range[n->arg[2]];
-        return (struct range){b.low < c.low ? b.low : c.low, b.high > c.high ? b.high : c.high};
+        struct place_range c = range[n->arg[2]];
+        return (struct place_range){b.low < c.low ? b.low : c.low, b.high > c.high ? b.high : c.high};
     }
     default:
         return all;
@@ -295,17 +294,25 @@ static void set_bool(lua_State *L, const char *key, bool value)
     lua_setfield(L, -2, key);
 }
 
+/* The ranges of all nodes, each behind those of what it is made of; NULL out of memory. */
+static const struct place_range *find_ranges(const struct plan *p, struct arena *arena)
+{
+    struct place_range *range = arena_alloc(arena, ((size_t)p->fused.count + 1) * sizeof *range);
+    for (int i = 0; range && i < p->fused.count; i++)
+        range[i] = range_of(p, range, &p->fused.node[i]);
+    return range;
+}
+
 static const struct plan *begin(lua_State *L, struct step_text *s)
 {
-    const struct plan *p = emit_helper_context(L);
-    struct arena *arena = emit_helper_arena(L);
-    s->plan = p;
-    s->range = arena_alloc(arena, ((size_t)p->fused.count + 1) * sizeof *s->range);
-    if (!s->range)
+    struct place_context *c = emit_helper_context(L);
+    if (!c->range)
+        c->range = find_ranges(c->plan, emit_helper_arena(L));
+    if (!c->range)
         luaL_error(L, "out of memory");
-    for (int i = 0; i < p->fused.count; i++)
-        s->range[i] = range_of(s, &p->fused.node[i]);
-    return p;
+    s->plan = c->plan;
+    s->range = c->range;
+    return c->plan;
 }
 
 /* One coordinate: `base` is what remains without the thread's row or column. */

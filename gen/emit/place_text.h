@@ -37,7 +37,12 @@ const char *symbol_text(const struct plan *p, int symbol, struct arena *arena);
  * "from_bf16(args.alpha)". */
 void emit_scalar(const struct plan *p, int scalar, struct emit_text *out);
 
-/* Their emit_helper.context is the struct plan. */
+/* Their emit_helper.context, which lasts for one expansion. */
+struct place_context {
+    const struct plan *plan;
+    const struct place_range *range; /* by node of plan->fused: its integers; NULL: nobody has asked yet */
+};
+
 int emit_place_step(lua_State *L);
 int emit_place_uniform(lua_State *L);
 int emit_place_pairs(lua_State *L);

@@ -16,6 +16,13 @@ enum { NODES_PER_STEP = 16 };
 
 /* ---- nodes ----------------------------------------------------------------------------------------------------- */
 
+/* Marks the node; the least of those that are. */
+static int need(unsigned char *needed, int node, int least)
+{
+    needed[node] = 1;
+    return node < least ? node : least;
+}
+
 /* Marks what `node` needs, itself included, by node; on top of the Lua stack, to be popped. */
 static unsigned char *push_needed(const struct trace *t, int node)
 {
@@ -25,13 +32,13 @@ static unsigned char *push_needed(const struct trace *t, int node)
     unsigned char *needed = lua_newuserdatauv(t->r->L, (size_t)node + 1, 0);
     memset(needed, 0, (size_t)node + 1);
     needed[node] = 1;
-    for (int i = node; i >= 0; i--) {
+    for (int i = node, least = node; i >= least; i--) {
         const struct expr_node *n = &g->node[i];
         for (int k = 0; needed[i] && k < 3; k++)
             if (n->arg[k] >= 0)
-                needed[n->arg[k]] = 1;
+                least = need(needed, n->arg[k], least);
         for (int k = 0; needed[i] && k < n->rank; k++)
-            needed[g->index[n->first_index + k]] = 1;
+            least = need(needed, g->index[n->first_index + k], least);
     }
     return needed;
 }

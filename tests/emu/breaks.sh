@@ -156,9 +156,9 @@ for entry in $entries; do
         echo "$work/sound.$entry.$mode --source text/$entry.cu $options --complete ${mode%:*} --seed ${mode#*:}"
     done >>"$work/jobs"
 done
-# A result that is wrong in some completions alone: each by itself, and all of them.
+# A result that is wrong in some completions alone: each by itself, all of them, and one in turn.
 sed 's/^\( *\)d_wait();$/\1;/' "$work/text/gemm_bf16.sm_90a.cu" >"$work/late.cu"
-for mode in eager late all; do
+for mode in eager late all alternate; do
     echo "$work/late.$mode --source late.cu --hazards off --inputs integer --set M=264,N=512,K=136 --complete $mode"
 done >>"$work/jobs"
 xargs -P 2 -L 1 sh "$work/job.sh" <"$work/jobs"
@@ -202,5 +202,8 @@ done
 ok $? "without hazards a missing wait for a store is seen late alone" "$work/late.late"
 [ "$(cat "$work/late.all.status")" = 1 ] && grep -q '^FAILED gemm_bf16 .* (--complete late)$' "$work/late.all"
 ok $? "--complete all says in which completion a result is wrong" "$work/late.all"
+# The case is the first, of integers, which are the second kind of inputs: it has the second completion.
+[ "$(cat "$work/late.alternate.status")" = 1 ] && grep -q '^FAILED gemm_bf16 .* (--complete late)$' "$work/late.alternate"
+ok $? "--complete alternate says so too" "$work/late.alternate"
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -12,3 +12,5 @@ kernel "blocks_two_cluster" {
 }
 kernel "blocks_three" { like = two, tile = { n = 32 }, schedule = { blocks = 3 }, run = { { M = 700, N = 264, K = 840 } } }
 kernel "blocks_two_whole" { like = two, schedule = { persistent = false }, run = { { M = 130, N = 136, K = 840 } } }
+-- Its variant unaligned has room for chunks of 16 columns alone.
+kernel "blocks_four" { like = two, schedule = { blocks = 4 }, run = { { M = 460, N = 520, K = 840 } } }

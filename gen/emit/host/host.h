@@ -77,7 +77,7 @@ struct host_python_texts {
 };
 
 /* Writes them, that of PyTorch where it is asked for, else NULL; as emit_host does. Beside its reasons to refuse a
- * model: PYTHON-NAME, PYTHON-SCALAR and, for PyTorch, PYTHON-TORCH. */
+ * model: PYTHON-NAME and, for PyTorch, PYTHON-TORCH. */
 int emit_host_python(const struct host_model *model, const struct emit_options *options, bool torch,
                      struct host_python_texts *out, struct diag_set *diags);
 

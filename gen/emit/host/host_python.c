@@ -75,15 +75,8 @@ int host_check_python(const struct host_facts *f, bool torch, struct diag_set *d
     for (int i = 0; i + 1 < p->symbol_count; i++)
         if (host_is_argument(p, i))
             status |= check_name(f, diags, p->symbol[i], true, torch);
-    for (int i = 0; i < p->scalar_count; i++) {
+    for (int i = 0; i < p->scalar_count; i++)
         status |= check_name(f, diags, p->scalar[i].name, true, torch);
-        const struct tw_dtype_info *t = tw_dtype_info(p->scalar[i].dtype);
-        if (t->kind != TW_KIND_FLOAT || t->bits > 8)
-            continue;
-        diag_report(diags, DIAG_ERROR, f->plan->loc, f->model->name, p->scalar[i].name, "PYTHON-SCALAR",
-                    "gen --python makes no %s of a number; write fp16 or fp32", tw_dtype_name(p->scalar[i].dtype));
-        status = 1;
-    }
     return status;
 }
 

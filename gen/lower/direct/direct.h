@@ -12,7 +12,7 @@
 
 #include "lower/lower.h"
 
-enum { DIRECT_MAX_LAYOUTS = 2, DIRECT_MAX_WHOLE = 4, DIRECT_MAX_STEPS = 512 };
+enum { DIRECT_MAX_LAYOUTS = 2, DIRECT_MAX_WHOLE = 4, DIRECT_MAX_STEPS = 512, DIRECT_MAX_WORDS = 32 };
 
 /* What an operation of the program has become. */
 struct direct_op {
@@ -37,6 +37,12 @@ struct direct_shape {
     int rows, cols;
 };
 
+/* A word that names were made of, and the number behind the last of them. */
+struct direct_word {
+    const char *word;
+    int number;
+};
+
 struct direct {
     const struct program_lowering *l;
     const struct program *program;
@@ -57,6 +63,8 @@ struct direct {
     int *memo, *stamp, stamps;
     int *kept;      /* by operation: plan_some(place) of a load whose tiles stay for later loops */
     bool swapped;   /* ROW and COLUMN change places in what is imported */
+    struct direct_word word[DIRECT_MAX_WORDS];
+    int word_count;
     int layout;     /* of the step in hand; -1: any */
     struct direct_number {
         int node, place; /* of plan.fused; plan_some */

@@ -2,8 +2,16 @@
 #include "lower/direct/direct.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 /* ---- uses -------------------------------------------------------------------------------------------------------- */
+
+/* Marks the node; the least of those that are. */
+static int reach(bool *reached, int node, int least)
+{
+    reached[node] = true;
+    return node < least ? node : least;
+}
 
 /* Marks the nodes that the root needs, and counts it as a use of each operation whose tile is among them. */
 static void use(const struct program *p, struct direct_op *op, bool *reached, int root, bool turned)
@@ -11,17 +19,17 @@ static void use(const struct program *p, struct direct_op *op, bool *reached, in
     const struct expr_graph *g = p->graph;
     if (root < 0)
         return;
-    for (int i = 0; i <= root; i++)
-        reached[i] = i == root;
-    for (int i = root; i >= 0; i--) {
+    memset(reached, 0, (size_t)root);
+    reached[root] = true;
+    for (int i = root, least = root; i >= least; i--) {
         const struct expr_node *n = &g->node[i];
         if (!reached[i])
             continue;
         for (int a = 0; a < 3; a++)
             if (n->arg[a] >= 0)
-                reached[n->arg[a]] = true;
+                least = reach(reached, n->arg[a], least);
         for (int a = 0; n->op == EXPR_TENSOR && a < n->rank; a++)
-            reached[g->index[n->first_index + a]] = true;
+            least = reach(reached, g->index[n->first_index + a], least);
         if (n->op == EXPR_TILE) {
             op[n->integer].uses++;
             op[n->integer].turned += turned;

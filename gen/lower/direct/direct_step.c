@@ -52,12 +52,31 @@ static bool is_taken(const struct plan *p, const char *name)
     return false;
 }
 
+/* The word's entry, a new one where there is none yet; NULL where there is no room. */
+static struct direct_word *find_word(struct direct *d, const char *word)
+{
+    for (int i = 0; i < d->word_count; i++)
+        if (strcmp(d->word[i].word, word) == 0)
+            return &d->word[i];
+    const char *own = d->word_count < DIRECT_MAX_WORDS ? plan_text(d->plan, "%s", word) : NULL;
+    if (!own)
+        return NULL;
+    d->word[d->word_count] = (struct direct_word){own, 0};
+    return &d->word[d->word_count++];
+}
+
 /* The word, or with a number behind it that makes it another name than all before. */
 const char *direct_new_name(struct direct *d, const char *word)
 {
-    const char *name = plan_text(d->plan, "%s", word);
-    for (int n = 2; name && is_taken(d->plan, name); n++)
-        name = plan_text(d->plan, "%s_%d", word, n);
+    struct direct_word *known = find_word(d, word);
+    int n = known ? known->number : 0; /* what was taken stays taken */
+    const char *name;
+    do {
+        n++;
+        name = n == 1 ? plan_text(d->plan, "%s", word) : plan_text(d->plan, "%s_%d", word, n);
+    } while (name && is_taken(d->plan, name));
+    if (known)
+        known->number = n;
     return name;
 }
 

@@ -406,6 +406,11 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
         x->buffers = 1;
         fixed -= chunk * (buffers - 1);
     }
+    while (each && (limit - fixed) / each < 2 && x->columns > 8) {
+        const int taken = rows_bytes(x);
+        x->columns /= 2; /* 8, 16 or 32, which divide every result's */
+        fixed -= taken - rows_bytes(x);
+    }
     int fit = each ? (limit - fixed) / each : 1, most = x->l->swapped ? MOST_STREAMED : MOST_STAGES;
     *stages = pipeline_choose(x, "pipeline.stages", fit > most ? most : fit, "as many as shared memory holds");
     *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;

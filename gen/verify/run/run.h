@@ -17,6 +17,9 @@ enum run_rows { RUN_ROWS_AUTO, RUN_ROWS_DENSE, RUN_ROWS_PADDED, RUN_ROWS_COUNT }
 
 enum { RUN_INPUTS = 2, RUN_COMPLETIONS = 3 }; /* values of enum inputs_kind, of enum emu_completion */
 
+/* What --complete may say behind them: every case in each of them; in one of them, which alternates. */
+enum { RUN_ALL = RUN_COMPLETIONS, RUN_ALTERNATE, RUN_COMPLETION_WORDS };
+
 struct break_row;
 
 struct run_options {
@@ -24,7 +27,7 @@ struct run_options {
     bool inputs[RUN_INPUTS];         /* which kinds */
     enum run_rows rows;
     uint64_t seed, sms;              /* sms 0: few (run.c) */
-    int completion;                  /* enum emu_completion, or RUN_COMPLETIONS: each of them */
+    int completion;                  /* enum emu_completion, RUN_ALL or RUN_ALTERNATE */
     int hazards;                     /* enum emu_hazards */
     bool json, debug, verbose;
     bool setups;                     /* those of SPEC.tuned.lua on the emulator too */
@@ -33,7 +36,7 @@ struct run_options {
     struct option_list set;
 };
 
-extern const char *const run_completion_word[RUN_COMPLETIONS + 1], *const run_hazards_word[];
+extern const char *const run_completion_word[RUN_COMPLETION_WORDS], *const run_hazards_word[];
 extern const char *const run_inputs_word[RUN_INPUTS];
 
 /* A text by hand, and what its first line says; of a planted bug arch, and in entry the name of the text. */

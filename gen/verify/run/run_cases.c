@@ -170,13 +170,13 @@ static double distance(const struct trial_result *r)
 }
 
 /* Keeps the worse of a variant's results, with the completion of one that did not pass where there are several. */
-static void keep_result(struct trial_result *kept, const struct trial_result *result, int completion, bool all,
-                        bool first)
+static void keep_result(struct trial_result *kept, const struct trial_result *result, int completion,
+                        bool several, bool first)
 {
     const bool launched = !first && kept->launched;
     if (first || (kept->passed && distance(result) > distance(kept))) {
         *kept = *result;
-        if (!result->passed && all) {
+        if (!result->passed && several) {
             size_t n = strlen(kept->why);
             snprintf(kept->why + n, sizeof kept->why - n, " (--complete %s)", run_completion_word[completion]);
         }
@@ -199,19 +199,21 @@ static int run_variant(struct run *run, const struct group *g, int v, struct tri
                        bool *fatal, struct tw_error *error)
 {
     const int inputs = (int)trial->request.inputs, asked = run->options.completion;
-    const bool emulated = run_is_emulator(run->device), all = emulated && asked == RUN_COMPLETIONS;
-    const int from = asked % RUN_COMPLETIONS, to = all ? RUN_COMPLETIONS : from + 1;
+    const bool emulated = run_is_emulator(run->device), all = emulated && asked == RUN_ALL;
+    const bool several = emulated && asked >= RUN_ALL;
+    const int turn = several && !all ? (int)(one - run->cases) + inputs : asked;
+    const int from = turn % RUN_COMPLETIONS, to = all ? RUN_COMPLETIONS : from + 1;
     one->part[inputs].padded = trial->request.padded;
     one->part[inputs].sampled = trial->sampled;
     for (int completion = from; completion < to && !*fatal && !atomic_load(&run->stopped); completion++) {
         struct trial_result result;
-        if (all)
+        if (several)
             emu_device_set_completion(run->device, (enum emu_completion)completion);
         run_coverage_begin(run, g->unit[v]);
         int launched = trial_launch(trial, g->launcher, v, &result, error);
         run_coverage_end(run, result.launched);
         run->launch_seconds += result.seconds;
-        keep_result(&one->part[inputs].result, &result, completion, all, completion == from);
+        keep_result(&one->part[inputs].result, &result, completion, several, completion == from);
         one->part[inputs].done = launched == TW_OK && (one->part[inputs].done || completion == from);
         one->passed = one->passed && launched == TW_OK && result.passed;
         if (take_hazards(run, one, completion) == 3)

@@ -133,13 +133,13 @@ int run_break_plant(struct run *run)
 
 int run_break_end(const struct run *run)
 {
-    unsigned seen = 0, wanted = run->options.completion < RUN_COMPLETIONS ? 1u << run->options.completion
-                                                                          : (1u << RUN_COMPLETIONS) - 1;
+    const int asked = run->options.completion;
+    unsigned seen = 0, wanted = asked < RUN_ALL ? 1u << asked : (1u << RUN_COMPLETIONS) - 1;
     for (int i = 0; i < run->case_count; i++)
         for (int h = 0; h < run->cases[i].hazard_count; h++)
             if (strcmp(run->cases[i].hazard[h].name, run->bug->hazard) == 0)
                 seen |= run->cases[i].hazard[h].completions;
-    const bool found = seen == wanted;
+    const bool found = asked == RUN_ALTERNATE ? seen != 0 : seen == wanted;
     if (!run->options.json)
         printf("%s %s as %s\n", found ? "found" : "NOT FOUND:", run->bug->name, run->bug->hazard);
     return !found;

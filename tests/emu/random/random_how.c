@@ -228,6 +228,8 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "mode = \"%s\", ", h->in_turn ? "items" : "cooperative");
     if (!h->sm_80 && (h->lane || (number && d->how[0].lane)))
         random_write(g, "poll = \"%s\", ", h->lane ? "lane" : "warp");
+    if (number && has_chain(d) && random_has(g, "online") && random_aside(g, "polynomial", number, 2))
+        random_write(g, "polynomial = %d, ", 2 + random_aside(g, "one of so many", number, 7));
     random_write(g, "consumers = %d%s%s },\n", h->consumers, h->swapped ? ", swap = true" : "",
                  h->passing                    ? ", turns = true"
                  : number && d->how[0].passing ? ", turns = false"
