@@ -462,8 +462,7 @@ int cmd_run(int argc, char **argv)
         {"--device", OPTION_TEXT, &o->device, "auto|cuda[:N]|emu|none",
          "auto: a GPU that can run the kernel, else emu, the emulator; none: compile only"},
         {"--complete", OPTION_TEXT, &complete, "eager|late|random|all|alternate",
-         "when the emulator's asynchronous operations happen; all: every case in each; alternate: case after case in "
-         "one of the three; eager"},
+         "when asynchronous operations happen; alternate: case after case; eager"},
         {"--hazards", OPTION_TEXT, &hazards, "on|off|fatal|strict",
          "what the emulator does about hazards (tilewright help hazards): tell, nothing, stop; strict"},
         {"--arch", OPTION_TEXT, &o->arch, "A", "this architecture; without it the best that the device runs"},

@@ -24,7 +24,8 @@ for spec in specs/attention_*.lua; do
         ! grep -q '\[RUN-COVERAGE\]\|^hazard' "$work/out"
     ok $? "$spec, completion $completions" "$work/out"
     grep -q sm_80 "$spec" || continue
-    "$program" run "$spec" --device emu --arch sm_80 --inputs $inputs --complete random --hazards fatal >"$work/out" 2>&1
+    "$program" run "$spec" --device emu --arch sm_80 --inputs $inputs --complete random --hazards fatal \
+        >"$work/out" 2>&1
     ok $? "$spec on sm_80" "$work/out"
 done
 

@@ -203,7 +203,8 @@ ok $? "without hazards a missing wait for a store is seen late alone" "$work/lat
 [ "$(cat "$work/late.all.status")" = 1 ] && grep -q '^FAILED gemm_bf16 .* (--complete late)$' "$work/late.all"
 ok $? "--complete all says in which completion a result is wrong" "$work/late.all"
 # The case is the first, of integers, which are the second kind of inputs: it has the second completion.
-[ "$(cat "$work/late.alternate.status")" = 1 ] && grep -q '^FAILED gemm_bf16 .* (--complete late)$' "$work/late.alternate"
+[ "$(cat "$work/late.alternate.status")" = 1 ] && \
+    grep -q '^FAILED gemm_bf16 .* (--complete late)$' "$work/late.alternate"
 ok $? "--complete alternate says so too" "$work/late.alternate"
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -26,7 +26,8 @@ nsa late
 nsa_branches random
 END
 for kernel in nsa_fwd_b16 nsa_fwd_union_b16; do
-    "$program" run specs/nsa.lua --kernel "$kernel" --device emu --complete "$completions" --hazards strict >>"$work/out" 2>&1 ||
+    "$program" run specs/nsa.lua --kernel "$kernel" --device emu --complete "$completions" --hazards strict \
+        >>"$work/out" 2>&1 ||
         echo 'not verified' >>"$work/out"
 done
 ! grep -q 'not verified\|^hazard\|^FAILED' "$work/out"

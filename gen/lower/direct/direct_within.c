@@ -4,7 +4,7 @@
 
 enum { MOST_TURNS = 64 };
 
-/* The program's nodes with a loop's variable as a number, in a graph of their own, which all turns of the loop share. */
+/* The program's nodes with a loop's variable as a number, in a graph of their own, which all turns of it share. */
 struct turn {
     const struct expr_graph *from;
     struct expr_graph to;
