@@ -4,7 +4,8 @@
 #
 #   usage: PREFIX=/usr/local DESTDIR= sh package/install.sh BUILD, at the top of the tree
 #
-# BUILD is the folder of the build. DESTDIR stands before every path that is written, and in none of the files.
+# BUILD is the folder of the build. DESTDIR stands before every path that is written. No file holds a path: what was
+# installed may be moved as a whole.
 set -eu
 LC_ALL=C
 export LC_ALL
@@ -19,7 +20,7 @@ case $prefix in
 esac
 to=${DESTDIR:-}$prefix
 program=$build/tilewright
-version=$("$program" --version | sed 's/^tilewright //; s/ .*//')
+version=$("$program" --version | sed 's/^tilewright //; s/[, ].*//')
 
 put() { # MODE FILE FOLDER [NAME]
     mkdir -p "$to/$3"
@@ -43,7 +44,7 @@ for file in runtime/tensormap/*.h runtime/tensormap/*.def; do put 644 "$file" in
 for file in runtime/emu/*.h runtime/emu/*.def; do put 644 "$file" include/tilewright/emu; done
 
 made lib/pkgconfig tilewright.pc <<pc
-prefix=$prefix
+prefix=\${pcfiledir}/../..
 libdir=\${prefix}/lib
 includedir=\${prefix}/include/tilewright
 
@@ -54,7 +55,7 @@ Cflags: -I\${includedir}
 Libs: -L\${libdir} -ltilewright -lm -ldl -pthread
 pc
 made lib/pkgconfig tilewright-emu.pc <<pc
-prefix=$prefix
+prefix=\${pcfiledir}/../..
 libdir=\${prefix}/lib
 
 Name: tilewright-emu

@@ -10,7 +10,7 @@ roff() {
     sed 's/\\/\\e/g; s/-/\\-/g; s/^\([.'"'"']\)/\\\&\1/'
 }
 
-version=$("$program" --version | sed 's/^tilewright //; s/ .*//')
+version=$("$program" --version | sed 's/^tilewright //; s/[, ].*//')
 printf '.TH TILEWRIGHT 1 "" "tilewright %s"\n.SH NAME\n' "$version"
 "$program" help | sed -n '1s/^tilewright [^:]*: \(.*\)/tilewright \\- \1/p'
 printf '.SH SYNOPSIS\n.B tilewright\n.I COMMAND\n[...]\n.SH DESCRIPTION\n.nf\n'

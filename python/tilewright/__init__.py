@@ -10,7 +10,7 @@ Without a GPU the emulator runs the same kernels on tensors of its own:
     a = tilewright.array(values, "bf16")    # of NumPy, or a list of numbers
     print(kernels.layer(a, b, bias).tolist())
 
-It needs the program `tilewright`, whose path $TILEWRIGHT gives ($PATH else), a C compiler ($CC, else cc) and this
+It needs the program `tilewright`, whose path $TILEWRIGHT gives ($PATH else, else where pip put it), a C compiler ($CC, else cc) and this
 Python's headers. NAME_python.c says what a function takes and raises; here what cannot be built is a BuildError.
 """
 import hashlib
@@ -35,7 +35,11 @@ class BuildError(Exception):
 
 
 def _program():
+    """$TILEWRIGHT's, else that of $PATH, else where pip puts it: among the environment's programs, or in bin beside the
+    module, as --target does."""
     path = os.environ.get("TILEWRIGHT") or shutil.which("tilewright")
+    beside = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "bin")
+    path = path or shutil.which("tilewright", path=os.pathsep.join((sysconfig.get_path("scripts"), beside)))
     if not path:
         raise BuildError("there is no program tilewright: set TILEWRIGHT to its path")
     return path
