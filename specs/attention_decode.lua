@@ -3,6 +3,7 @@
 --
 -- The N heads of Q that share one of K and V are rows of one tile, token by token. Several blocks share a request's
 -- keys, every so many tiles of them: each leaves what it found, and the last puts the parts together.
+local by_hand = require "reference/attention_decode"
 local B, R, S, G, P, T = dims "B R S G P T"
 local D, N = 128, 4
 
@@ -11,41 +12,6 @@ local function lengths(b, requests, most)
   if most >= 4096 then return most end
   if b < 2 then return b end
   return b == requests - 1 and most or (b * 171 + 90) % (most + 1)
-end
-
--- row(t, b, kv): the tensors' rows of a request's token.
-local function by_hand(heads, row)
-  row = row or function(t, b, kv) return t.K[b][kv], t.V[b][kv] end
-  return function(t, n)
-    for b = 0, n.B - 1 do
-      local length = t.lengths[b]
-      for h = 0, n.G * heads - 1 do
-        local keys, values = {}, {}
-        for kv = 0, length - 1 do
-          local k, v = row(t, b, kv)
-          keys[kv], values[kv] = {}, {}
-          for c = 0, D - 1 do keys[kv][c], values[kv][c] = k[h // heads][c], v[h // heads][c] end
-        end
-        for q = 0, n.R - 1 do
-          local x, most, sum, o, query = {}, -math.huge, 0, {}, {}
-          for c = 0, D - 1 do o[c], query[c] = 0, t.Q[b][q][h][c] end
-          for kv = 0, length - n.R + q do
-            local s = 0
-            for c = 0, D - 1 do s = s + query[c] * keys[kv][c] end
-            x[kv] = s / D ^ 0.5
-            most = math.max(most, x[kv])
-          end
-          for kv = 0, length - n.R + q do
-            local p = exp(x[kv] - most)
-            sum = sum + p
-            for c = 0, D - 1 do o[c] = o[c] + p * values[kv][c] end
-          end
-          for c = 0, D - 1 do t.O[b][q][h][c] = sum > 0 and o[c] / sum or 0 end
-          t.LSE[b][q][h] = most + log(sum)
-        end
-      end
-    end
-  end
 end
 
 local decode = kernel "attention_decode" {
@@ -110,11 +76,11 @@ local function paged(size, parts)
     ahead = { s = { turns = 1, before = "o" } },
     via = { q = "bulk" },
     split = parts and { kv = { parts = parts, over = "blocks" } } or nil,
-    arch = { sm_90a = {} },
-    reference = by_hand(N, function(t, b, kv)
+    arch = { sm_90a = {}, sm_80 = { tile = { kv = 64 }, pipeline = { stages = 2, warps_m = 4 } } },
+    reference = by_hand(N, { row = function(t, b, kv)
       local token = t.pages[b][kv // size] * size + kv % size
       return t.K[token], t.V[token]
-    end),
+    end }),
     run = {
       { B = 3, R = 1, G = 1, P = 2400 // size, T = 2304 // size },
       { B = 5, R = 2, G = 2, P = 900 // size, T = 768 // size },

@@ -129,6 +129,14 @@ static int read_element(struct reader *r, const struct element *e, const int *in
     return made(r, expr_tensor(graph_of(r), e->tensor, real ? EXPR_REAL : EXPR_INT, t->rank, index));
 }
 
+/* The index along an axis: the one that the family gives the function, else that of the tiles which ask for it. */
+static struct value index_along(struct reader *r, int axis)
+{
+    if (r->fused && r->fused_index && r->fused_index[axis].node >= 0)
+        return r->fused_index[axis];
+    return plain_value(r, expr_leaf(graph_of(r), EXPR_INDEX, EXPR_INT, axis));
+}
+
 /* The axes over which the function runs: those of its value, of a program all. NULL-terminated. */
 static int running_axes(struct reader *r, const char *known[SPEC_MAX_AXES + 1])
 {
@@ -169,7 +177,7 @@ static int broadcast(struct reader *r, const struct element *e)
         if (!has)
             return luaL_error(r->L, "t.%s has axis %s, over which this function does not run; it runs over %s", t->name,
                               k->axis[t->axis[d]], reader_list(r, known, " and "));
-        index[d] = made(r, expr_leaf(graph_of(r), EXPR_INDEX, EXPR_INT, t->axis[d]));
+        index[d] = index_along(r, t->axis[d]).node;
     }
     return read_element(r, e, index);
 }
@@ -311,7 +319,8 @@ static int get_index(lua_State *L)
         if (strcmp(known[a], name) == 0)
             for (int p = 0; p < k->axis_count; p++)
                 if (strcmp(k->axis[p], name) == 0) {
-                    push_node(r, expr_leaf(graph_of(r), EXPR_INDEX, EXPR_INT, p));
+                    const struct value index = index_along(r, p);
+                    push_value(r, &index);
                     return 1;
                 }
     return sandbox_fault(L, "TRACE-INDEX", name, "there is no index i.%s; this function runs over %s",

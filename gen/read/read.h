@@ -70,6 +70,7 @@ struct reader {
     struct trace *program; /* the program that is traced (read/trace.h), or NULL */
     const char *fused;     /* the kernel's function that a family's program calls now (its field), or NULL */
     unsigned fused_axes;   /* those along which its value runs, as bits */
+    struct value *fused_index; /* by axis, the index that the family gives it; node -1: its tiles'; NULL: all theirs */
     bool tuned;            /* SPEC.tuned.lua is read */
     bool returned;         /* the traced function has returned: faults from there on are those of its result */
     struct name {          /* names that kernel "NAME" was called with and that got no table yet */

@@ -585,15 +585,56 @@ static unsigned axes_of_value(struct trace *t, int index)
     return axes;
 }
 
+/* { kv = kv + column() } at 3: the indices that the function sees along these axes, and the axes as bits. */
+static unsigned read_indices(struct trace *t)
+{
+    struct reader *r = t->r;
+    unsigned axes = 0;
+    int count;
+    r->fused_index = NULL;
+    if (lua_isnil(r->L, 3))
+        return 0;
+    if (!lua_istable(r->L, 3))
+        sandbox_fault(r->L, "PROGRAM-CALL", "fused",
+                      "fused takes indices by axis third, { kv = kv + column() }, this "
+                      "is %s",
+                      describe(r, 3));
+    struct value *index = arena_alloc(r->arena, SPEC_MAX_AXES * sizeof *index);
+    reader_check(r, index);
+    for (int a = 0; a < SPEC_MAX_AXES; a++)
+        index[a].node = -1;
+    const struct key *key = sorted_keys(r, 3, &count);
+    for (int i = 0; i < count; i++) {
+        const int axis = key[i].name ? trace_axis(reader_kernel(r), key[i].name) : -1;
+        if (axis < 0)
+            sandbox_fault(r->L, "PROGRAM-AXES", "fused",
+                          "the family has no axis '%s', of which fused could give an "
+                          "index",
+                          key[i].name ? key[i].name : "at a position");
+        lua_getfield(r->L, 3, key[i].name);
+        index[axis] = value_at(r, lua_gettop(r->L));
+        lua_pop(r->L, 1);
+        if (graph_of(r)->node[index[axis].node].type != EXPR_INT)
+            sandbox_fault(r->L, "PROGRAM-DTYPE", "fused", "an index is a whole number, that of axis %s is %s",
+                          key[i].name, type_word(graph_of(r)->node[index[axis].node].type));
+        axes |= 1u << axis;
+    }
+    r->fused_index = index;
+    return axes;
+}
+
 int trace_fused(lua_State *L)
 {
     struct trace *t = trace_of(L, "fused");
     struct reader *r = t->r;
-    trace_expect_arguments(L, "fused", 2, 2, "fused(\"epilogue\", value)");
+    trace_expect_arguments(L, "fused", 2, 3, "fused(\"epilogue\", value)");
+    lua_settop(L, 3);
+    const unsigned given = read_indices(t);
     const char *name = lua_type(L, 1) == LUA_TSTRING ? lua_tostring(L, 1) : "";
     if (!module_has_function(r, reader_kernel(r)->family, name))
         return sandbox_fault(L, "PROGRAM-CALL", "fused",
                              "no function \"%s\" stands in the family's functions = { ... }", name);
+    lua_settop(L, 2);
     int type = push_kernel_field(r, name);
     if (type == LUA_TNIL || r->draft[r->now].bare) {
         lua_settop(L, 2);
@@ -610,7 +651,7 @@ int trace_fused(lua_State *L)
     lua_newtable(L);
     luaL_setmetatable(L, TYPE_INDICES);
     bool condition = lua_type(L, 2) == LUA_TBOOLEAN; /* a function of a condition returns one */
-    r->fused_axes = axes_of_value(t, 2);
+    r->fused_axes = axes_of_value(t, 2) | given;
     const int below = lua_gettop(L) - 4;
     lua_call(L, 3, LUA_MULTRET);
     if (lua_gettop(L) > below + 1)

@@ -1,7 +1,10 @@
 -- Attention of the newest tokens of each request over its cache: O = softmax(scale Q K^T) V for q rows a request.
 --
 -- lengths[b] says on the device how many tokens request b has, its newest, which are the rows of Q, among them: row
--- i.q of Q sees those before it and itself. Heads of Q (h) share those of K and V (g) as H // G says; those of one g
+-- i.q of Q is token i.q + lengths[b] - R of R rows, and sees those before it and itself. mask_mod(_, t, i), if given,
+-- says instead which of the request's tokens count, score_mod(score, t, i) changes scaled scores before their softmax;
+-- both see i.b, i.h, the row i.q and the key's token i.kv, whatever page it is in. sink, if wanted, is a logit by head
+-- that joins a row's sum, and no value with it. Heads of Q (h) share those of K and V (g) as H // G says; those of one g
 -- are rows of one tile, tile.h of them, which divides H // G, token by token, so that each key is read once for all.
 -- LSE receives the logarithm of each row's sum. Rows that see nothing are 0, and -inf in LSE.
 --
@@ -34,8 +37,17 @@ local function program(t, at, tile)
       end
       local place = { b = at.b, g = at.h // heads, kv = keys, d = all }
       local k, v = bring(t.K, places(t.K, place)):as "k", bring(t.V, places(t.V, place)):as "v"
-      local s = dot(q, k:t()):as "s" * (scale * log2e)
-      s = where(le(kv + column(), index().q + length - extent "q"), s, -inf)
+      local s, token = dot(q, k:t()):as "s", { kv = kv + column() }
+      if given "score_mod" then
+        s = fused("score_mod", s * scale, token) * log2e
+      else
+        s = s * (scale * log2e)
+      end
+      if given "mask_mod" then
+        s = where(fused("mask_mod", true, token), s, -inf)
+      else
+        s = where(le(token.kv, index().q + length - extent "q"), s, -inf)
+      end
       local m = max(most, row_max(s))
       local p, r = exp2_diff(s, m), exp2_diff(most, m)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
@@ -44,6 +56,12 @@ local function program(t, at, tile)
       local of_a, of_b = exp2_diff(a[2], m), exp2_diff(b[2], m)
       return { a[1] * of_a + b[1] * of_b, m, a[3] * of_a + b[3] * of_b }
     end })
+  if given "sink" then
+    local sink = t.sink[index().h] * log2e
+    local m = max(most, sink)
+    local r = exp2_diff(most, m)
+    o, most, sum = o * r, m, sum * r + exp2_diff(sink, m)
+  end
   store(t.O, places(t.O, rows_of, ratio(o, sum, 0)))
   if given "LSE" then store(t.LSE, places(t.LSE, rows_of, (most + log2(sum)) * ln2)) end
 end
@@ -57,10 +75,12 @@ return {
     { "V", axes = "b kv g d" },
     { "O", axes = "b q h d", out = true },
     { "LSE", axes = "b q h", out = true, optional = true },
+    { "sink", axes = "h", optional = true },
     { "lengths", axes = "b", shared = true },
     { "pages", axes = "b l", optional = true, shared = true },
   },
   scalars = { "scale" },
+  functions = { "mask_mod", "score_mod" },
   program = program,
   -- 64 rows, of as many tokens as the heads leave: the instruction's least. Keys in tiles of 128.
   sizes = function(arch, said, extent)

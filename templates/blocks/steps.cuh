@@ -29,6 +29,26 @@
 //@     return has(loop, "first") or fragment_uniform("f", loop.from).at ~= ""
 //@ end
 //@ local function opt(step, field, fallback) return has(step, field) and step[field] or fallback end
+//@ -- Rows by number into a stage, 16 bytes a thread: each finds the number of the row that it has a chunk of.
+//@ local function fill_rows(step, at, threads, copy)
+//@     local t, each, statements, list = model.tensor[step.tensor], at.rows, at.at, table.concat(at, ", ")
+//@     local height = t.tile[t.gathered]
+//@     local width = t.tile_bytes // height // 16
+//@     local total, fill = height * width, step.ring .. "_fill"
+//@     local passes = ceil_div(total, threads)
+${statements}
+#pragma unroll 4
+for (int pass = 0; pass < ${passes}; ++pass) {
+    const int chunk = (pass * ${threads} + threadIdx.x) % ${width}, row = (pass * ${threads} + threadIdx.x) / ${width};
+    ${each}
+//@     if total % threads ~= 0 then
+    if (row < ${height})
+        ${copy}(args, ${fill}, row, chunk, ${list});
+//@     else
+    ${copy}(args, ${fill}, row, chunk, ${list});
+//@     end
+}
+//@ end
 //@ local function is_limited(step) return has(model, "limited") and has(model.limited, step.tensor) end
 //@ -- Where a tile is filled from, and how many of its rows are there: data may say any number of 64 bits.
 //@ local function with_rows(step, at)
@@ -1194,8 +1214,12 @@ ${call}(${ring}_fill);
 if (${next_turn} < ${turns}) {
 //@         end
 //@         if has(step, "loop") then deeper() end
+//@         if has(model.tensor[step.tensor], "gathered") then
+//@             fill_rows(step, at, model.launch.block, call)
+//@         else
 ${statements}
 ${call}(args, ${ring}_fill, ${list});
+//@         end
 //@         if filled_of[ring] == 0 then
 ${ring}_advance(${ring}_fill);
 //@         end
@@ -1455,24 +1479,7 @@ if (consumer == ${step.only})
 ${call}(consumer);
 //@         end
 //@     elseif op == "write" and model.ring[ring].filler == "arrive" and #model.ring[ring].tensor > 0 then
-//@         local at, t = coordinates(i), model.tensor[step.tensor]
-//@         local statements, each, list = at.at, at.rows, table.concat(at, ", ")
-//@         local height = t.tile[t.gathered]
-//@         local width = t.tile_bytes // height // 16
-//@         local total = height * width
-//@         local passes = ceil_div(total, 128)
-${statements}
-#pragma unroll 4
-for (int pass = 0; pass < ${passes}; ++pass) {
-    const int chunk = (pass * 128 + threadIdx.x) % ${width}, row = (pass * 128 + threadIdx.x) / ${width};
-    ${each}
-//@         if total % 128 ~= 0 then
-    if (row < ${height})
-        ${t.name}_copy(args, ${ring}_fill, row, chunk, ${list});
-//@         else
-    ${t.name}_copy(args, ${ring}_fill, row, chunk, ${list});
-//@         end
-}
+//@         fill_rows(step, coordinates(i), 128, step.tensor .. "_copy")
 //@     elseif op == "write" and has(model, "item_ring") and ring == model.item_ring then
 ${call}(args, items, ${ring}_fill.stage${next_item});
 //@     elseif op == "arrive" then

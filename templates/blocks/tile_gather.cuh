@@ -1,10 +1,13 @@
 //@ -- name: 16 bytes of a tensor's tile into a stage, by one thread: the chunk of a row that lies at these coordinates,
-//@ -- where a tensor copy would put it. What lies outside of the tensor arrives as zeros.
+//@ -- where a tensor copy would put it. What lies outside of the tensor arrives as zeros. position: the type that says
+//@ -- which stage p is; number: what of it is the stage's number.
 //@ param tensor table
 //@ param ring table
 //@ param offset int
 //@ param extent table
 //@ param name text
+//@ param position text
+//@ param number text
 //@ local t, rank, size = tensor.name, tensor.rank, bytes(tensor.dtype)
 //@ local height = tensor.tile[tensor.gathered]
 //@ local span, elements = tensor.box_bytes // height, 16 // size
@@ -26,10 +29,10 @@
 //@ local swizzled = mask == 0 and "at" or "(at ^ (at >> 3 & " .. mask .. "))"
 
 // Chunk `chunk` of row `row` of the tile of ${t}, whose row is the one at these coordinates.
-__device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_position p, u32 row, u32 chunk${types})
+__device__ __forceinline__ void ${name}(const arguments &args, ${position} p, u32 row, u32 chunk${types})
 {
     ${statements}
-    const u32 stage = shared_address(${offset} + p.stage * ${tensor.tile_bytes});
+    const u32 stage = shared_address(${offset} + ${number} * ${tensor.tile_bytes});
     const u32 at = chunk / ${chunks} * ${tensor.box_bytes} + row * ${span} + chunk % ${chunks} * 16;
     const int column = ${last} + (int)chunk * ${elements};
     const bool inside = ${condition} && column >= 0 && column < ${end_of_row};

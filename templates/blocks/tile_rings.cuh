@@ -122,7 +122,8 @@
 //@         for _, name in ipairs(r.tensor) do
 //@             if r.filler == "arrive" then
 //@ include "blocks/tile_gather.cuh" tensor = plan.tensor[name], ring = r,
-//@     offset = plan.shared[r.name .. "." .. name].offset, extent = plan.extent[name], name = name .. "_copy"
+//@     offset = plan.shared[r.name .. "." .. name].offset, extent = plan.extent[name], name = name .. "_copy",
+//@     position = r.name .. "_position", number = "p.stage"
 
 //@             elseif plan.tensor[name].access == "global" then
 //@ include "blocks/element_send.cuh" tensor = plan.tensor[name], ring = r,

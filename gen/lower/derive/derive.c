@@ -61,13 +61,13 @@ static int loop_below(const struct derive *d, int parent, int op)
     return below;
 }
 
-/* Rows by number come as bulk copies of single rows, where these are whole spans of 128 bytes; else 16 bytes a thread.
- */
+/* Rows by number come as bulk copies of single rows, where these are whole spans of 128 bytes; else 16 bytes a thread
+ * of the producer. Where there is none every tile comes so. */
 static bool is_copied(const struct derive *d, int op)
 {
     const struct program_op *o = &d->work.program->op[op];
     const struct spec_kernel *k = d->work.l->kernel;
-    if (o->kind != PROGRAM_GATHER)
+    if (o->kind != PROGRAM_GATHER || !d->work.l->arch->wgmma)
         return false;
     const struct spec_via *said = program_via(k, o);
     if (said)

@@ -425,8 +425,8 @@ static bool is_multiple(const struct pipeline *x, int node, int unit)
     }
 }
 
-/* Windows come 16 bytes at a time. 0, or 1 where constants say that they cannot, as is told. */
-static int check_windows(const struct pipeline *x, const struct program_op *o)
+/* Windows, and rows by number, come 16 bytes at a time. 0, or 1 where constants say that they cannot, as is told. */
+static int check_chunks(const struct pipeline *x, const struct program_op *o)
 {
     const struct plan_tensor *t = &x->plan->tensor[o->tensor];
     const int elements = 16 / (int)tw_dtype_bytes(t->dtype);
@@ -436,9 +436,11 @@ static int check_windows(const struct pipeline *x, const struct program_op *o)
         whole = whole && (!expr_is_int(&x->plan->graph, t->stride[d], &stride) || stride % elements == 0);
     return whole ? 0
                  : program_refuse(x->l, o->loc, "PROGRAM-LOWER",
-                                  "rows of %s, and channels that im2col takes of them, begin at multiples of 16 bytes "
-                                  "on %s, %d %s; pad them to such a number",
-                                  t->name, x->l->arch->name, elements, tw_dtype_name(t->dtype));
+                                  "rows of %s, and %s of them, begin at multiples of 16 bytes on %s, %d %s; pad them "
+                                  "to such a number",
+                                  t->name,
+                                  o->window.dims ? "channels that im2col takes" : "columns that gather takes",
+                                  x->l->arch->name, elements, tw_dtype_name(t->dtype));
 }
 
 static int operand(struct pipeline *x, int op, int which)
@@ -452,10 +454,6 @@ static int operand(struct pipeline *x, int op, int which)
     if (t->out)
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is written by this kernel too; read another tensor",
                               t->name);
-    if (o->kind == PROGRAM_GATHER)
-        return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
-                              "rows by number are no operands of dots on %s; write arch = { sm_90a = {} }",
-                              x->l->arch->name);
     int spans = 0; /* of rows: where there is one, a limit is a number of them */
     for (int d = 0; d < t->rank; d++)
         spans += o->at[d].length > 1 && !o->at[d].column;
@@ -465,15 +463,17 @@ static int operand(struct pipeline *x, int op, int which)
     if (status)
         return status;
     /* Of a tile that begins within 16 bytes, or may, elements are read one by one. */
-    bool aligned = (x->l->variant == 0 || o->window.dims) && is_multiple(x, o->at[t->rank - 1].start, 16 / size) &&
+    const bool chunks = o->window.dims || o->kind == PROGRAM_GATHER;
+    bool aligned = (x->l->variant == 0 || chunks) && is_multiple(x, o->at[t->rank - 1].start, 16 / size) &&
                    (!before.tile_bytes || before.access == PLAN_ACCESS_CP_ASYNC);
-    if (o->window.dims && check_windows(x, o))
+    if (chunks && check_chunks(x, o))
         return 1;
     t->access = aligned ? PLAN_ACCESS_CP_ASYNC : PLAN_ACCESS_GLOBAL;
     t->align = aligned ? 16 : size;
     t->multicast = 1;
     if (before.tile_bytes && (memcmp(before.tile, t->tile, sizeof before.tile) != 0 ||
-                              memcmp(&before.window, &t->window, sizeof before.window) != 0))
+                              memcmp(&before.window, &t->window, sizeof before.window) != 0 ||
+                              before.gathered != t->gathered))
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     if (which == 0 && k->converted)
         return pipeline_check_converted(x, op);
