@@ -14,6 +14,7 @@ local function lengths(b, requests, most)
   return b == requests - 1 and most or (b * 171 + 90) % (most + 1)
 end
 
+local on_both = { sm_90a = {}, sm_80 = { tile = { kv = 64 }, pipeline = { stages = 2, warps_m = 4 } } }
 local decode = kernel "attention_decode" {
   family = "attention_decode",
   Q = tensor { B, R, N * G, D, dtype = "bf16" },
@@ -25,7 +26,7 @@ local decode = kernel "attention_decode" {
   tile = { q = 64 // N, h = N, kv = 128 },
   ahead = { s = { turns = 1, before = "o" } },
   via = { q = "bulk" },
-  arch = { sm_90a = {}, sm_80 = { tile = { kv = 64 }, pipeline = { stages = 2, warps_m = 4 } } },
+  arch = on_both,
   reference = by_hand(N),
   run = {
     { B = 5, R = 1, S = 1152, G = 2 }, { B = 3, R = 2, S = 300, G = 1 }, { B = 2, R = 16, S = 1, G = 1 },
@@ -62,7 +63,7 @@ kernel "attention_decode_fp16" {
 
 -- The cache in pages, of one pool for all requests: page pages[b][i] has their tokens from i times so many on. What a
 -- page lacks of a tile's keys comes from the next one that the table names.
-local function paged(size, parts)
+local function paged(size, arch, parts)
   return {
     family = "attention_decode",
     Q = tensor { B, R, N * G, D, dtype = "bf16" },
@@ -76,7 +77,7 @@ local function paged(size, parts)
     ahead = { s = { turns = 1, before = "o" } },
     via = { q = "bulk" },
     split = parts and { kv = { parts = parts, over = "blocks" } } or nil,
-    arch = { sm_90a = {}, sm_80 = { tile = { kv = 64 }, pipeline = { stages = 2, warps_m = 4 } } },
+    arch = arch,
     reference = by_hand(N, { row = function(t, b, kv)
       local token = t.pages[b][kv // size] * size + kv % size
       return t.K[token], t.V[token]
@@ -89,5 +90,7 @@ local function paged(size, parts)
     bench = { { B = 32, R = 1, G = 8, P = 32 * 4096 // size, T = 4096 // size } },
   }
 end
-for _, size in ipairs { 16, 64, 128 } do kernel("attention_decode_paged_" .. size)(paged(size)) end
-kernel "attention_decode_paged_64_split_4" (paged(64, 4))
+kernel "attention_decode_paged_16" (paged(16, on_both))
+kernel "attention_decode_paged_64" (paged(64, { sm_90a = {} }))
+kernel "attention_decode_paged_128" (paged(128, { sm_90a = {} }))
+kernel "attention_decode_paged_64_split_4" (paged(64, on_both, 4))

@@ -8,7 +8,7 @@ local D, N = 128, 4
 local function own(t, i) return i.q + t.lengths[i.b] - R end
 local function lengths(b, requests, most) return b == requests - 1 and most or b * 171 end
 
--- A sliding window: each row sees the 200 tokens up to its own. Tiles before all of them are not loaded.
+-- A sliding window: each row sees the 100 tokens up to its own. Tiles before all of them are not loaded.
 local base = kernel "attention_decode_window" {
   family = "attention_decode",
   Q = tensor { B, R, N * G, D, dtype = "bf16" },
@@ -21,15 +21,15 @@ local base = kernel "attention_decode_window" {
   ahead = { s = { turns = 1, before = "o" } },
   via = { q = "bulk" },
   split = { kv = { parts = 3, over = "blocks" } },
-  arch = { sm_90a = {}, sm_80 = { tile = { kv = 64 }, pipeline = { stages = 2, warps_m = 4 } } },
-  mask_mod = function(_, t, i) return le(i.kv, own(t, i)) & gt(i.kv, own(t, i) - 200) end,
+  arch = { sm_90a = {} },
+  mask_mod = function(_, t, i) return le(i.kv, own(t, i)) & gt(i.kv, own(t, i) - 100) end,
   reference = by_hand(N, { visible = function(q, kv, at)
     local last = q + at.shift
-    return kv <= last and kv > last - 200
+    return kv <= last and kv > last - 100
   end }),
-  run = { { B = 3, R = 2, S = 900, G = 1 }, { B = 2, R = 16, S = 2, G = 1 } },
+  run = { { B = 2, R = 2, S = 400, G = 1 }, { B = 2, R = 16, S = 2, G = 1 } },
 }
-local run = { { B = 3, R = 2, S = 300, G = 1 }, { B = 2, R = 16, S = 2, G = 1 } }
+local run = { { B = 2, R = 2, S = 200, G = 1 } }
 
 -- ALiBi: scores fall with the distance, by a slope for each head.
 kernel "attention_decode_alibi" {
@@ -75,6 +75,7 @@ kernel "attention_decode_paged_tree" {
   tree = tensor { B, R, R, dtype = "int32", fill = function(_, q, of) return q == of and 1 or of * 2 < q and 1 or 0 end },
   tile = { l = 64 },
   split = { kv = { parts = 1 } },
+  arch = { sm_90a = {}, sm_80 = { tile = { kv = 64 }, pipeline = { stages = 2, warps_m = 4 } } },
   mask_mod = function(_, t, i)
     local guess = i.kv - own(t, { b = i.b, q = 0 })
     return lt(guess, 0) | ne(t.tree[i.b][i.q][max(guess, 0)], 0)
@@ -86,5 +87,5 @@ kernel "attention_decode_paged_tree" {
     end,
     visible = function(q, kv, at) return kv < at.shift or at.t.tree[at.b][q][kv - at.shift] ~= 0 end,
   }),
-  run = { { B = 3, R = 6, G = 1, P = 20, T = 5 }, { B = 2, R = 16, G = 1, P = 3, T = 1 } },
+  run = { { B = 2, R = 4, G = 1, P = 6, T = 3 } },
 }

@@ -596,9 +596,7 @@ static unsigned read_indices(struct trace *t)
         return 0;
     if (!lua_istable(r->L, 3))
         sandbox_fault(r->L, "PROGRAM-CALL", "fused",
-                      "fused takes indices by axis third, { kv = kv + column() }, this "
-                      "is %s",
-                      describe(r, 3));
+                      "fused takes indices by axis third, this is %s; write { kv = kv + column() }", describe(r, 3));
     struct value *index = arena_alloc(r->arena, SPEC_MAX_AXES * sizeof *index);
     reader_check(r, index);
     for (int a = 0; a < SPEC_MAX_AXES; a++)
@@ -608,15 +606,15 @@ static unsigned read_indices(struct trace *t)
         const int axis = key[i].name ? trace_axis(reader_kernel(r), key[i].name) : -1;
         if (axis < 0)
             sandbox_fault(r->L, "PROGRAM-AXES", "fused",
-                          "the family has no axis '%s', of which fused could give an "
-                          "index",
-                          key[i].name ? key[i].name : "at a position");
+                          "the family has no axis '%s'; write indices of axes that stand in its axes = \"%s ...\"",
+                          key[i].name ? key[i].name : "at a position", t->p->axis[0].name);
         lua_getfield(r->L, 3, key[i].name);
         index[axis] = value_at(r, lua_gettop(r->L));
         lua_pop(r->L, 1);
         if (graph_of(r)->node[index[axis].node].type != EXPR_INT)
-            sandbox_fault(r->L, "PROGRAM-DTYPE", "fused", "an index is a whole number, that of axis %s is %s",
-                          key[i].name, type_word(graph_of(r)->node[index[axis].node].type));
+            sandbox_fault(r->L, "PROGRAM-DTYPE", "fused",
+                          "an index is a whole number, that of axis %s is %s; index arithmetic takes //", key[i].name,
+                          type_word(graph_of(r)->node[index[axis].node].type));
         axes |= 1u << axis;
     }
     r->fused_index = index;

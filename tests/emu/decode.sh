@@ -1,5 +1,5 @@
 #!/bin/sh
-# Attention over a cache (specs/attention_decode.lua): what lies behind a request's tokens is not heeded, parts come
+# Attention over a cache (specs/attention_decode.lua, specs/attention_decode_mods.lua): what lies behind a request's tokens is not heeded, parts come
 # together whichever block is last and leave the workspace as it was; bugs planted into the text by which they come
 # together, and by which pages are brought, each of which is seen. TAP on stdout.
 #   usage: tests/emu/decode.sh [PROGRAM], from the top of the tree. Needs NVRTC and a C compiler, no GPU.
@@ -85,6 +85,30 @@ LUA
 "$program" run "$work/specs/behind.lua" --device emu --complete all --hazards strict --inputs normal >"$work/out" 2>&1 &&
     grep -q '^verified 4 cases of 3 kernels' "$work/out"
 ok $? "what lies behind a request's tokens is not heeded" "$work/out"
+
+# Masks and scores of one's own, on both architectures, and what is changed in the references by hand is seen.
+for arch in sm_90a sm_80; do
+    "$program" run specs/attention_decode_mods.lua --device emu --arch $arch --complete random --hazards strict \
+        >"$work/out" 2>&1
+    ok $? "specs/attention_decode_mods.lua on $arch" "$work/out"
+done
+while IFS='|' read -r kernel edit; do
+    sed "$edit" specs/attention_decode_mods.lua >"$work/specs/attention_decode_mods.lua"
+    ! cmp -s specs/attention_decode_mods.lua "$work/specs/attention_decode_mods.lua" &&
+        ! "$program" run "$work/specs/attention_decode_mods.lua" --kernel "attention_decode_$kernel" --device emu \
+            --inputs normal >"$work/out" 2>&1 && grep -q 'the reference says' "$work/out"
+    ok $? "attention_decode_$kernel: seen where '$edit'" "$work/out"
+done <<'END'
+window|s/kv > last - 100/kv > last - 90/
+alibi|s/(kv - q - at.shift)/(kv - q)/
+documents|s/return kv <= last and document.*/return kv <= last/
+sink|s/return at.t.sink\[at.h\]/return 0/
+paged_tree|s/return kv < at.shift or .*/return kv <= at.shift + q end,/
+END
+# Tiles that no row's window reaches are not loaded: of eight tiles the last alone.
+"$program" profile specs/attention_decode_mods.lua --kernel attention_decode_window --device emu \
+    --set B=1,R=2,S=1000,G=1 >"$work/out" 2>&1 && awk '$2 == "K_load" && $4 == 1 { one = 1 } END { exit !one }' "$work/out"
+ok $? "a window's tiles alone are loaded" "$work/out"
 
 spec=$PWD/specs/attention_decode.lua
 run() { # FILE COMPLETION SIZES

@@ -107,9 +107,9 @@ void random_groups(struct dots *d)
     random_write(g,
                  "local E, M, N, K%s%s = dims \"E M N K%s%s\"\n\nlocal p = kernel \"p\" {\n"
                  "  axes = \"e m n k%s\", tile = { m = %d, n = %d, k = %d }, grid = { e = E, m = M, n = N },\n"
-                 "  arch = { sm_90a = {}%s },\n",
+                 "  arch = { sm_90a = {}, sm_80 = {} },\n",
                  x.form == COUNTED ? "" : ", T", x.list ? ", L" : "", x.form == COUNTED ? "" : " T", x.list ? " L" : "",
-                 x.form == COUNTED ? "" : " t", d->m, d->n, d->k, x.form == NUMBERED ? "" : ", sm_80 = {}");
+                 x.form == COUNTED ? "" : " t", d->m, d->n, d->k);
     random_dots_write_how(d, 0);
     if (x.form == NUMBERED && (x.copied || d->k < 64))
         random_write(g, "  via = { rows = \"cp_async\" },\n");
