@@ -51,7 +51,7 @@ local function backward(suffix, d, own)
     mask_mod = own.mask_mod,
     pipeline = { stages = d == 64 and 3 or nil },
     via = own.mask_mod and d == 128 and { o = "bulk" } or nil, -- there are registers for Q, and not for dO
-    arch = { sm_90a = {}, sm_80 = {} },
+    arch = own.arch or { sm_90a = {}, sm_80 = {} },
     reference = reference "dq",
     run = own.run or run, bench = bench,
   }
@@ -86,10 +86,8 @@ backward("_causal", 128, {
   visible = function(q, kv) return kv <= q end,
 })
 
--- Eight documents behind each other: a query sees the keys of its own up to itself, other tiles are not loaded. (Of
--- head size 128 a thread of sm_90a has no registers for what the mask reads beside the sums of dK and dV.)
-backward("_d64_documents", 64, {
-  turn = 32, -- what masks read lies in registers beside scores and gradients
+-- Eight documents behind each other: a query sees the keys of its own up to itself, other tiles are not loaded.
+local documents = {
   document = tensor { B, R, dtype = "int32", axes = "b q", fill = function(_, q, n) return q * 8 // n.R end },
   mask_mod = function(_, t, i) return le(i.kv, i.q) & eq(t.document[i.b][i.q], t.document[i.b][i.kv]) end,
   visible = function(q, kv, n) return kv <= q and q * 8 // n.R == kv * 8 // n.R end,
@@ -98,7 +96,14 @@ backward("_d64_documents", 64, {
     { B = 1, H = 1, R = 8500, S = 3 }, { B = 1, H = 2, R = 1, S = 1 }, { B = 1, H = 1, R = 5, S = 0 },
     { B = 1, H = 1, R = 20, S = 24 }, { B = 1, H = 1, R = 0, S = 5 }, { B = 1, H = 1, R = 2000, S = 2000 },
   },
-})
+}
+documents.turn = 32 -- the shorter a tile, the less of it is another document's
+backward("_d64_documents", 64, documents)
+documents.turn, documents.run = nil, {
+  { B = 1, H = 1, R = 200, S = 200 }, { B = 1, H = 1, R = 100, S = 100 }, { B = 1, H = 1, R = 5, S = 0 },
+}
+documents.arch = { sm_90a = {} }
+backward("_documents", 128, documents)
 
 -- Four heads of Q share one of K and V: dK and dV are sums over them.
 backward("_grouped", 128, {

@@ -90,11 +90,24 @@ static int columns_taken(const struct derive *d, int op, int root)
     return taken ? o->arg[0].columns : 0;
 }
 
+/* A whole number of 32 bits, as masks compare: of columns, or of rows and the same in all turns. */
+static bool is_number(struct derive *d, const unsigned char *needs, int node)
+{
+    const struct expr_node *n = &d->work.graph.node[node];
+    if (n->op != EXPR_TENSOR || n->type != EXPR_INT)
+        return false;
+    const enum tw_dtype dtype = d->work.l->plan->tensor[n->integer].dtype;
+    const int scope = work_scope(&d->work, node);
+    return (dtype == TW_INT32 || tw_dtype_bytes(dtype) < 4) &&
+           (scope == WORK_COLUMN || (scope == WORK_ROW && !(needs[node] & A_TURN)));
+}
+
 /* A value of rows, or of as many columns, that elements give, and nothing else. */
 static bool is_early(struct derive *d, const unsigned char *needs, int node, int columns)
 {
     int scope = work_scope(&d->work, node);
-    return (needs[node] & (AN_ELEMENT | ANOTHER)) == AN_ELEMENT && d->work.graph.node[node].type == EXPR_REAL &&
+    return (needs[node] & (AN_ELEMENT | ANOTHER)) == AN_ELEMENT &&
+           (d->work.graph.node[node].type == EXPR_REAL || is_number(d, needs, node)) &&
            (!(scope & WORK_COLUMN) || (scope == WORK_COLUMN && columns > 1));
 }
 
@@ -230,7 +243,7 @@ static int value_place(struct derive *d, const struct early_value *v, const char
     const bool rows = v->columns == 0;
     struct plan_place place = {.name = plan_text(p, "%s%d", name, p->place_count),
                                .kind = rows ? PLAN_PLACE_ROWS : PLAN_PLACE_COLUMNS,
-                               .dtype = TW_FP32,
+                               .dtype = d->work.graph.node[v->node].type == EXPR_INT ? TW_INT32 : TW_FP32,
                                .rows = rows ? d->rows / d->abreast : 1,
                                .cols = rows ? 1 : v->columns,
                                .registers = rows ? 2 * d->blocks : registers_of(d, v),
