@@ -58,6 +58,18 @@ ok $? "kernels of one problem and size stand together" "$work/out"
 bench specs/rows.lua --kernel softmax --device emu --mode burst --set R=8,C=64
 is 0 && grep -q '^  softmax  *burst  *verified$' "$work/out"
 ok $? "a kernel that is no problem of cuBLASLt's" "$work/out"
+# counts SPEC KERNEL SIZES OPERATIONS: of what masks let in, element by element.
+counts() {
+    bench "specs/$1.lua" --kernel "$2" --device emu --mode burst --set "$3" --json "$work/rows.json"
+    is 0 && sed -n 's/.*"gflop": \([^,]*\),.*/\1/p' "$work/rows.json" |
+        awk -v all="$4" '{ found += $1 * 1e9 - all < 0.5 && all - $1 * 1e9 < 0.5 } END { exit found != 1 }'
+    ok $? "$2 at $3: $4 operations" "$work/rows.json"
+}
+counts attention attention_fwd B=1,H=2,R=30,S=20 $((4 * 128 * 2 * 30 * 20))
+counts attention attention_fwd_causal B=1,H=2,R=130,S=140 $((4 * 128 * 2 * 130 * 131 / 2))
+counts attention_mods attention_fwd_window B=1,H=1,R=510,S=510 $((4 * 128 * (500 * 501 / 2 + 10 * 500)))
+# Eight documents of five rows, each below its diagonal; dQ takes three products.
+counts attention_bwd attention_bwd_dq_documents B=2,H=1,R=40,S=40 $((6 * 128 * 2 * 8 * 15))
 bench $spec --device emu --mode burst --set M=64/72,N=64,K=64 --json "$work/rows.json"
 is 0 && [ "$(wc -l <"$work/rows.json")" = 32 ] && [ "$(sed 's/.*"run": //' "$work/rows.json" | sort -u | wc -l)" = 2 ]
 ok $? "--json: rows of all sizes, of one run" "$work/rows.json"

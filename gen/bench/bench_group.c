@@ -149,7 +149,7 @@ static struct bench_result *add_row(struct bench_group *g, const struct bench_pa
     row->timed = time != NULL;
     if (time)
         row->time = *time;
-    row->flops = formula(part, part->unit->plan.flops);
+    row->flops = bench_visible(g, part, formula(part, part->unit->plan.flops));
     row->bytes = formula(part, part->unit->plan.bytes_moved);
     bench_count(g, part, &row->flops, &row->bytes);
     row->boxes = formula(part, plan_number(part->unit->plan.boxes));

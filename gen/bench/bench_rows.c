@@ -225,6 +225,7 @@ static json_object *row_object(const struct bench *b, const struct bench_result 
     add_known(o, "latency_ms", r->timed, 1e3 * r->time.median);
     add_known(o, "latency_min_ms", r->timed, 1e3 * r->time.least);
     add_known(o, "latency_max_ms", r->timed, 1e3 * r->time.most);
+    add_known(o, "gflop", r->flops > 0.0, 1e-9 * r->flops);
     add_known(o, "tflops", r->timed && r->flops > 0.0, 1e-12 * rate(r->flops, r));
     add_known(o, "gbs", r->timed && r->bytes > 0.0, 1e-9 * rate(r->bytes, r));
     add_known(o, "boxes", r->timed && r->boxes > 0.0, rate(r->boxes, r));

@@ -51,6 +51,12 @@ bool bench_work(const struct bench_group *g, const struct bench_part *part, stru
 /* Operations and bytes of all of the tensors become those of what the data leave. */
 void bench_count(const struct bench_group *g, const struct bench_part *part, double *flops, double *bytes);
 
+/* ---- bench_visible.c --------------------------------------------------------------------------------------------- */
+
+/* Of a kernel's operations, which are those of all elements that there are, what its masks let in; 0: it is not known,
+ * as `flops` says it too. */
+double bench_visible(const struct bench_group *g, const struct bench_part *part, double flops);
+
 /* ---- bench_peer.c ------------------------------------------------------------------------------------------------ */
 
 /* Launches a struct bench_choice likewise. */

@@ -53,10 +53,11 @@ static int dot_flops(const struct program *p, struct plan *plan, int op)
     return sizes < 0 ? -1 : expr_binary(g, EXPR_FLOORDIV, sizes, expr_int(g, part / common));
 }
 
-int program_flops(const struct program *p, struct plan *plan)
+/* Of the dots from one operation on up to another; -1 where there are none, or it depends on more than sizes. */
+static int flops_of(const struct program *p, struct plan *plan, int from, int to)
 {
     int sum = -1;
-    for (int i = 0; i < p->op_count; i++) {
+    for (int i = from; i < to; i++) {
         if (p->op[i].kind != PROGRAM_DOT)
             continue;
         int one = dot_flops(p, plan, i);
@@ -67,4 +68,14 @@ int program_flops(const struct program *p, struct plan *plan)
             return -1;
     }
     return sum;
+}
+
+int program_flops(const struct program *p, struct plan *plan)
+{
+    return flops_of(p, plan, 0, p->op_count);
+}
+
+int program_loop_flops(const struct program *p, struct plan *plan, int loop)
+{
+    return flops_of(p, plan, loop, p->op[loop].end);
 }

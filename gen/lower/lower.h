@@ -54,6 +54,7 @@ extern const struct program_lowerer program_lower_pipeline;
 extern const struct program_lowerer program_lower_mma_sync;
 
 /* Operations of the program's dots, a node of plan.graph; -1: it has none, or data decides how many. */
+int program_loop_flops(const struct program *p, struct plan *plan, int loop); /* of one loop */
 int program_flops(const struct program *p, struct plan *plan);
 
 /* The row's value, which the lowering heeds; and one that it reads and that decides nothing in this program. */

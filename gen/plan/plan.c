@@ -1,5 +1,6 @@
 /* The Plan's memory: everything it points to lives in one arena and goes with it. */
 #include "plan/plan.h"
+#include "plan/visible.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -74,6 +75,8 @@ void plan_free(struct plan *p)
 {
     expr_free(&p->graph);
     expr_free(&p->fused);
+    if (p->visible)
+        expr_free(&p->visible->graph);
     if (p->arena) {
         arena_free(p->arena);
         free(p->arena);

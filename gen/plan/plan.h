@@ -238,13 +238,13 @@ struct plan {
     struct expr_graph fused; /* of the steps' arithmetic; its tensor numbers are plan.tensor's */
     int *divisor; /* nodes of graph, over sizes alone, by which functions divide: a launch may make none 0 */
     int divisor_count;
-    int registers_estimate; /* a thread of the fullest role */
-    int register_limit;     /* more in the cubin is an error; 0: none */
+    int registers_estimate, register_limit; /* a thread of the fullest role; more in the cubin is an error, 0: none */
     bool allow_spills;
     int blocks_per_sm;
-    int flops, bytes_moved; /* nodes: operations and compulsory bytes, for roofline and bench */
-    int items;              /* plan_some(node): that blocks count in 32 bits: launches of 2^31 are refused */
-    int boxes;              /* plan_some(node): boxes that bulk copies load, where moving them is all the work */
+    int flops, bytes_moved;       /* nodes: operations and compulsory bytes, for roofline and bench */
+    struct plan_visible *visible; /* which of them masks let in (plan/visible.h); NULL: all, or it is not known */
+    int items;                    /* plan_some(node): that blocks count in 32 bits: launches of 2^31 are refused */
+    int boxes;                    /* plan_some(node): boxes that bulk copies load, where moving them is all the work */
     struct plan_reason *reason;
     int reason_count;
     struct field_reads reads; /* of the kernel's fields */

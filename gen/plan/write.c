@@ -5,6 +5,7 @@
  * syntax. A sink may leave by longjmp: nothing here is allocated.
  */
 #include "plan/plan.h"
+#include "plan/visible.h"
 
 #include <stdio.h>
 
@@ -455,10 +456,9 @@ static const char *type_word(enum expr_type type)
 }
 
 /* The arithmetic, node by node: a node names earlier ones by position, counted from 0. */
-static void fused(const struct plan *p, const struct sink *s)
+static void nodes(const struct plan *p, const struct expr_graph *g, const char *key, const struct sink *s)
 {
-    const struct expr_graph *g = &p->fused;
-    sink_array(s, "fused");
+    sink_array(s, key);
     for (int i = 0; i < g->count; i++) {
         const struct expr_node *n = &g->node[i];
         sink_object(s, NULL);
@@ -530,6 +530,29 @@ static void list(const struct plan *p, const struct sink *s)
     sink_end(s);
 }
 
+static void visible(const struct plan *p, const struct sink *s)
+{
+    const struct plan_visible *v = p->visible;
+    sink_object(s, "visible");
+    sink_array(s, "loop");
+    for (int i = 0; i < v->count; i++) {
+        const struct plan_visible_loop *l = &v->loop[i];
+        sink_object(s, NULL);
+        sink_text(s, "loop", p->loop[l->loop].name);
+        size(p, s, "from", l->from);
+        size(p, s, "to", l->to);
+        sink_integer(s, "rows", l->rows);
+        sink_integer(s, "columns", l->columns);
+        sink_integer(s, "inside", l->inside);
+        sink_integer(s, "mask", l->mask);
+        size(p, s, "flops", l->flops);
+        sink_end(s);
+    }
+    sink_end(s);
+    nodes(p, &v->graph, "node", s);
+    sink_end(s);
+}
+
 void plan_write(const struct plan *p, const struct sink *s)
 {
     sink_object(s, NULL);
@@ -582,12 +605,14 @@ void plan_write(const struct plan *p, const struct sink *s)
         sizes(p, s, "workspace", (const int[]){plan_number(p->workspace)}, 1);
     if (p->list)
         list(p, s);
-    fused(p, s);
+    nodes(p, &p->fused, "fused", s);
     sink_integer(s, "registers_estimate", p->registers_estimate);
     sink_integer(s, "register_limit", p->register_limit);
     sink_boolean(s, "allow_spills", p->allow_spills);
     sink_integer(s, "blocks_per_sm", p->blocks_per_sm);
     size(p, s, "flops", p->flops);
+    if (p->visible)
+        visible(p, s);
     size(p, s, "bytes_moved", p->bytes_moved);
     if (p->boxes)
         size(p, s, "boxes", plan_number(p->boxes));

@@ -152,7 +152,7 @@ def rows(kernel, size, candidates, flops, moved):
                 "gpu_model": properties.name, "compute_capability": "%d.%d" % (properties.major, properties.minor),
                 "driver": driver, "problem_size": size, "mode": mode, "latency_ms": seconds * 1e3,
                 "latency_min_ms": min(c.seconds[mode]) * 1e3, "latency_max_ms": max(c.seconds[mode]) * 1e3,
-                "tflops": flops / seconds * 1e-12, "gbs": moved / seconds * 1e-9, "ratio": best / seconds,
+                "gflop": flops * 1e-9, "tflops": flops / seconds * 1e-12, "gbs": moved / seconds * 1e-9, "ratio": best / seconds,
                 "compilation_time": None, "clock_mhz": mean(c.clocks[mode]),
                 "power_w": c.joules / c.busy if long else None, "temperature_c": None,
                 "energy_mj": c.joules / c.launches * 1e3 if long else None, "clock_reasons": 0,

@@ -138,7 +138,8 @@ def main():
                     kernel += "_grouped"
                 found, moved = candidates(what, size, mask == "causal", options.shared, options.backends.split(","))
                 measure.measure(found, modes, options.rounds)
-                flops = (4.0 if what == "fwd" else 10.0) * b * h * r * s * d
+                seen = sum(min(q + 1, s) for q in range(r)) if mask == "causal" else r * s
+                flops = (4.0 if what == "fwd" else 10.0) * b * h * seen * d
                 out += measure.rows(kernel, {"B": b, "H": h, "R": r, "S": s}, found, flops, moved)
                 del found
                 torch.cuda.empty_cache()

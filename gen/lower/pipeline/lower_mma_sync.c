@@ -155,6 +155,7 @@ static int decide(struct pipeline *x)
     status = status ? status : items(x);
     status = status ? status : pipeline_part_memory(x);
     status = status ? status : pipeline_list(x);
+    status = status ? status : pipeline_visible(x);
     status = status ? status : what_means_nothing(x);
     status = status ? status : roles(x);
     status = status ? status : pipeline_elements(x);

@@ -738,6 +738,7 @@ static int decide(struct pipeline *x)
     status = status ? status : pipeline_items(x, !persistent->set || persistent->integer);
     status = status ? status : pipeline_part_memory(x);
     status = status ? status : pipeline_list(x);
+    status = status ? status : pipeline_visible(x);
     status = status ? status : memory_and_roles(x);
     status = status ? status : pipeline_elements(x);
     status = status ? status : pipeline_polynomial(x);

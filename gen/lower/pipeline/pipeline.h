@@ -45,6 +45,16 @@ int pipeline_open(struct pipeline *x);   /* derive_open, of the program with its
 void pipeline_close(struct pipeline *x); /* in any case */
 int pipeline_list(struct pipeline *x);   /* the Plan's list, once its loops, items and workspace are known */
 
+/* A loop over a range that sizes alone say. */
+bool pipeline_is_counted(const struct program *p, const struct program_op *o);
+
+/* The node's operands, and those of all below it, hold one of the kind. It is the same in all turns of other loops. */
+bool pipeline_holds(const struct expr_graph *g, int node, enum expr_op op);
+bool pipeline_is_of_loop(const struct expr_graph *g, int node, int loop);
+
+/* pipeline_visible.c: what masks let in (plan/visible.h), once the Plan's loops are known. 0 or 3. */
+int pipeline_visible(struct pipeline *x);
+
 /* ---- lower_pipeline.c: parts that both lowerings have ------------------------------------------------------------ */
 
 /* The Plan's entry and template, and what `decide` makes of the rest: 0, 1 or 3, as it returns. Where it is 1, what can

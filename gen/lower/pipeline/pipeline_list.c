@@ -30,15 +30,14 @@ static bool is_of_sizes(const struct expr_graph *g, int node)
     return sizes;
 }
 
-/* The node's operands, and those of all below it, hold one of the kind. */
-static bool holds(const struct expr_graph *g, int node, enum expr_op op)
+bool pipeline_holds(const struct expr_graph *g, int node, enum expr_op op)
 {
     const struct expr_node *n = &g->node[node];
     bool found = n->op == op;
     for (int i = 0; i < 3 && !found; i++)
-        found = n->arg[i] >= 0 && holds(g, n->arg[i], op);
+        found = n->arg[i] >= 0 && pipeline_holds(g, n->arg[i], op);
     for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && !found; i++)
-        found = holds(g, g->index[n->first_index + i], op);
+        found = pipeline_holds(g, g->index[n->first_index + i], op);
     return found;
 }
 
@@ -49,15 +48,14 @@ static bool is_counted(const struct plan *p, const struct expr_node *n)
     return n->type == EXPR_INT && (dtype == TW_INT32 || tw_dtype_bytes(dtype) < 4);
 }
 
-/* The node is the same in all turns of other loops. */
-static bool is_of_loop(const struct expr_graph *g, int node, int loop)
+bool pipeline_is_of_loop(const struct expr_graph *g, int node, int loop)
 {
     const struct expr_node *n = &g->node[node];
     bool own = n->op != EXPR_LOOP || n->integer == loop;
     for (int i = 0; i < 3 && own; i++)
-        own = n->arg[i] < 0 || is_of_loop(g, n->arg[i], loop);
+        own = n->arg[i] < 0 || pipeline_is_of_loop(g, n->arg[i], loop);
     for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && own; i++)
-        own = is_of_loop(g, g->index[n->first_index + i], loop);
+        own = pipeline_is_of_loop(g, g->index[n->first_index + i], loop);
     return own;
 }
 
@@ -71,7 +69,7 @@ static bool reads_elements(struct work *w, int node)
     return reads;
 }
 
-static bool may_go_by_list(const struct program *p, const struct program_op *o)
+bool pipeline_is_counted(const struct program *p, const struct program_op *o)
 {
     return o->kind == PROGRAM_LOOP && o->list < 0 && is_of_sizes(p->graph, o->from) && is_of_sizes(p->graph, o->to);
 }
@@ -89,12 +87,12 @@ static int find_loop(struct derive *d, int *status)
     for (int i = 0; i < p->op_count && !*status; i++) {
         struct derive_mask mask[DERIVE_MAX_MASKS];
         bool idle[DERIVE_MAX_MASKS];
-        if (!may_go_by_list(p, &p->op[i]))
+        if (!pipeline_is_counted(p, &p->op[i]))
             continue;
         const int found = derive_choices(d, i, mask, idle, status);
         bool own = true, reads = false;
         for (int m = 0; m < found && !*status; m++) {
-            own = own && is_of_loop(&d->work.graph, mask[m].condition, i);
+            own = own && pipeline_is_of_loop(&d->work.graph, mask[m].condition, i);
             reads = reads || (idle[m] && reads_elements(&d->work, mask[m].condition));
         }
         if (own && reads)
@@ -230,7 +228,7 @@ static int rows_inside(struct lister *s)
     for (int i = loop; i < p->op[loop].end; i++) {
         const struct program_tile *t = &p->op[i].tile;
         if (p->op[i].kind == PROGRAM_DOT && t->rows == s->x->d.rows && t->valid_row >= 0 &&
-            !holds(p->graph, t->valid_row, EXPR_LOOP) && !holds(p->graph, t->valid_row, EXPR_TILE))
+            !pipeline_holds(p->graph, t->valid_row, EXPR_LOOP) && !pipeline_holds(p->graph, t->valid_row, EXPR_TILE))
             return expr_import(s->g, p->graph, t->valid_row);
     }
     return -1;
@@ -255,7 +253,7 @@ static bool elements(struct lister *s, int node, struct interval *of)
             (struct plan_list_read){.element = element,
                                     .inside = rows < 0 ? inside : expr_binary(s->g, EXPR_AND, inside, rows),
                                     .count = count,
-                                    .by_turn = holds(&s->w->graph, node, EXPR_LOOP)};
+                                    .by_turn = pipeline_holds(&s->w->graph, node, EXPR_LOOP)};
     }
     *of = (struct interval){expr_leaf(s->g, EXPR_BOUND, EXPR_INT, 2 * r),
                             expr_leaf(s->g, EXPR_BOUND, EXPR_INT, 2 * r + 1)};
@@ -295,7 +293,7 @@ static bool of_two(struct lister *s, const struct expr_node *n, struct interval 
 static bool interval(struct lister *s, int node, struct interval *of)
 {
     const struct expr_node n = s->w->graph.node[node];
-    if (n.type != EXPR_INT || holds(&s->w->graph, node, EXPR_TILE))
+    if (n.type != EXPR_INT || pipeline_holds(&s->w->graph, node, EXPR_TILE))
         return false;
     if (work_scope(s->w, node) == WORK_UNIFORM) {
         of->least = of->most = copied(s, node, false);
@@ -375,7 +373,7 @@ static int ask_masks(struct lister *s, int loop)
     s->list->possible = truth_value(s, true);
     s->list->certain = truth_value(s, found < DERIVE_MAX_MASKS);
     for (int i = 0; i < found && !status; i++) {
-        if (!holds(&s->w->graph, mask[i].condition, EXPR_LOOP))
+        if (!pipeline_holds(&s->w->graph, mask[i].condition, EXPR_LOOP))
             continue;
         s->columns = mask[i].columns;
         const struct truth t = truth_of(s, mask[i].condition);

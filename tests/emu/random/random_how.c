@@ -57,15 +57,14 @@ static void draw_tile(struct dots *d, int number)
  * where they are reduced or an operand is computed. */
 static void draw_warps(struct dots *d, int number)
 {
-    enum { SUMS = 4096 /* of a warp: 128 registers of a thread */, ROWS = 96 /* two steps of fragments beside them */ };
+    enum { SUMS = 4096 /* of a warp: 128 registers of a thread */ };
     static const int of[][2] = {{1, 1}, {2, 1}, {3, 1}, {4, 1}, {6, 1}, {8, 1}, {1, 2}, {2, 2}, {4, 2}, {1, 4}, {2, 4}};
     struct random_spec *g = d->g;
     struct how *h = &d->how[number];
     bool whole = has_chain(d) || random_has(g, "beside.rows");
     int columns = has_chain(d) ? h->tile + d->width : h->n, fits[sizeof of / sizeof *of], count = 0;
     for (int i = 0; i < (int)(sizeof of / sizeof *of); i++)
-        if (h->m % (16 * of[i][0]) == 0 && h->m / of[i][0] <= ROWS &&
-            (of[i][1] == 1 || (!whole && columns % (16 * of[i][1]) == 0)) &&
+        if (h->m % (16 * of[i][0]) == 0 && (of[i][1] == 1 || (!whole && columns % (16 * of[i][1]) == 0)) &&
             h->m / of[i][0] * (columns / of[i][1]) <= SUMS)
             fits[count++] = i;
     if (!count || random_aside(g, "warps", number, 2))
