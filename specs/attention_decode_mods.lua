@@ -72,7 +72,7 @@ kernel "attention_decode_paged_tree" {
   V = tensor { P * 64, G, D, dtype = "bf16", axes = "kv g d" },
   lengths = tensor { B, dtype = "int32", fill = function(b, n) return lengths(b, n.B, n.T * 64 - 7) end },
   pages = tensor { B, T, dtype = "int32", fill = function(b, i, n) return (b * n.T + i) * 7 % n.P end },
-  tree = tensor { B, R, R, dtype = "int32", fill = function(_, q, of) return q == of and 1 or of * 2 < q and 1 or 0 end },
+  tree = tensor { B, R, R, dtype = "int32", fill = function(_, q, of) return (q == of or of * 2 < q) and 1 or 0 end },
   tile = { l = 64 },
   split = { kv = { parts = 1 } },
   arch = { sm_90a = {}, sm_80 = { tile = { kv = 64 }, pipeline = { stages = 2, warps_m = 4 } } },

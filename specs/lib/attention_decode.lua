@@ -4,9 +4,11 @@
 -- i.q of Q is token i.q + lengths[b] - R of R rows, and sees those before it and itself. mask_mod(_, t, i), if given,
 -- says instead which of the request's tokens count, score_mod(score, t, i) changes scaled scores before their softmax;
 -- both see i.b, i.h, the row i.q and the key's token i.kv, whatever page it is in. sink, if wanted, is a logit by head
--- that joins a row's sum, and no value with it. Heads of Q (h) share those of K and V (g) as H // G says; those of one g
--- are rows of one tile, tile.h of them, which divides H // G, token by token, so that each key is read once for all.
--- LSE receives the logarithm of each row's sum. Rows that see nothing are 0, and -inf in LSE.
+-- that joins a row's sum, and no value with it.
+--
+-- Heads of Q (h) share those of K and V (g) as H // G says; those of one g are rows of one tile, tile.h of them, which
+-- divides H // G, token by token, so that each key is read once for all. LSE receives the logarithm of each row's sum.
+-- Rows that see nothing are 0, and -inf in LSE.
 --
 -- K and V without axis b are a pool of pages for all requests, tile.l tokens each: pages[b][i] is the number of the
 -- page that has request b's tokens from i times so many on. What pages hold behind a request's tokens may be anything.
