@@ -57,7 +57,7 @@ local function decode(own)
     tile = { q = 16, h = N, kv = 128, l = own.size },
     ahead = { s = { turns = 1, before = "o" } }, via = { q = "bulk" },
     split = { kv = { parts = 3, over = "blocks" } },
-    arch = { sm_90a = {} },
+    arch = { sm_90a = {}, sm_80 = { tile = { kv = 64 }, pipeline = { stages = 2, warps_m = 4 } } },
   }
   for key, field in pairs(own) do if key ~= "size" then fields[key] = field end end
   return fields
@@ -85,6 +85,9 @@ LUA
 "$program" run "$work/specs/behind.lua" --device emu --complete all --hazards strict --inputs normal >"$work/out" 2>&1 &&
     grep -q '^verified 4 cases of 3 kernels' "$work/out"
 ok $? "what lies behind a request's tokens is not heeded" "$work/out"
+"$program" run "$work/specs/behind.lua" --kernel behind_in_pages_16 --arch sm_80 --device emu --complete random \
+    --hazards strict --inputs normal >"$work/out" 2>&1 && grep -q '^verified 2 cases of 1 kernel' "$work/out"
+ok $? "what lies behind a request's tokens is not heeded on sm_80" "$work/out"
 
 # Masks and scores of one's own, on both architectures, and what is changed in the references by hand is seen.
 for arch in sm_90a sm_80; do
@@ -118,6 +121,8 @@ run() { # FILE COMPLETION SIZES
 "$program" gen "$spec" -o "$work/text" --arch sm_90a >/dev/null || ok 1 "gen"
 cp "$work/text/attention_decode_split_4.sm_90a.cu" "$work/parts.cu"
 cp "$work/text/attention_decode_paged_16.sm_90a.cu" "$work/pages.cu"
+"$program" gen "$spec" --kernel attention_decode_paged_16 -o "$work/text" --arch sm_80 >/dev/null || ok 1 "gen"
+cp "$work/text/attention_decode_paged_16.sm_80.cu" "$work/copied.cu"
 
 # name; which text; what is to be said of it; an edit of sed, which changes so many lines.
 while IFS='|' read -r name text expected lines edit; do
@@ -140,6 +145,8 @@ zeros_missing|parts|workspace|1|/void o_sum_get/,/^}/s/^\( *\)\*vector = .*;/\1;
 rows_unwritten|parts|FAILED|1|/void o_sum_put/,/^}/s/if (rows\[0\])/if (rows[0] \&\& threadIdx.x % 2)/
 page_of_another|pages|FAILED|4|s/pages_at(args, at_b,/pages_at(args, at_b ^ 1,/
 runs_exchanged|pages|FAILED|4|s/_load_run(args, \(.*\), first + k \* 16,/_load_run(args, \1, first + (k ^ 1) * 16,/
+page_of_another_copied|copied|FAILED|6|s/pages_at(args, at_b,/pages_at(args, at_b ^ 1,/
+rows_exchanged_copied|copied|FAILED|2|s/const u32 at = chunk/row ^= 1; const u32 at = chunk/
 rows_too_early|pages|FAILED|4|s/^\( *\)number\[k\] = \(.*\);/\1number[k] = \2 - 1;/
 END
 echo "1..$count"
