@@ -68,6 +68,10 @@ counts() {
 counts attention attention_fwd B=1,H=2,R=30,S=20 $((4 * 128 * 2 * 30 * 20))
 counts attention attention_fwd_causal B=1,H=2,R=130,S=140 $((4 * 128 * 2 * 130 * 131 / 2))
 counts attention_mods attention_fwd_window B=1,H=1,R=510,S=510 $((4 * 128 * (500 * 501 / 2 + 10 * 500)))
+# Where data say how many keys a request has: none, one, and all 130, of which the last row but one sees one less.
+counts attention_decode_mods attention_decode_sink B=2,R=2,S=130,G=1 $((4 * 128 * 4 * (129 + 130)))
+# Sequences of 0 and of 230 rows, and 20 keys for the latter.
+counts attention_varlen attention_fwd_varlen B=2,H=2,R=230,T=230,U=20 $((4 * 128 * 2 * 230 * 20))
 # Eight documents of five rows, each below its diagonal; dQ takes three products.
 counts attention_bwd attention_bwd_dq_documents B=2,H=1,R=40,S=40 $((6 * 128 * 2 * 8 * 15))
 bench $spec --device emu --mode burst --set M=64/72,N=64,K=64 --json "$work/rows.json"

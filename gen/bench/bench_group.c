@@ -149,9 +149,11 @@ static struct bench_result *add_row(struct bench_group *g, const struct bench_pa
     row->timed = time != NULL;
     if (time)
         row->time = *time;
-    row->flops = bench_visible(g, part, formula(part, part->unit->plan.flops));
+    const bool sized = part->unit->plan.flops >= 0;
+    row->flops = sized ? bench_visible(g, part, formula(part, part->unit->plan.flops)) : 0.0;
     row->bytes = formula(part, part->unit->plan.bytes_moved);
     bench_count(g, part, &row->flops, &row->bytes);
+    row->flops = sized ? row->flops : bench_visible(g, part, 0.0); /* of the rows that there are */
     row->boxes = formula(part, plan_number(part->unit->plan.boxes));
     row->plain = part->unit->kernel->peer.plain;
     row->compile_seconds =

@@ -1,4 +1,4 @@
-/* The part of a kernel's operations that its masks let in (plan/visible.h), counted element by element.
+/* Operations of a kernel by the elements that count (plan/visible.h): which masks let in, and which are there.
  *
  * A mask is asked over a whole tile: rows, columns and elements of tensors lie between their least and their largest,
  * and so does what is computed of them. Where it holds for all elements or for none they are counted at once; else the
@@ -255,64 +255,71 @@ static double no_scalar(void *context, int scalar)
     return 0.0;
 }
 
-/* Of the tiles of all items, from this one of the Plan's axes on: those that differ in nothing that is asked are
- * counted once. */
-static void count_items(struct counter *c, const struct plan_visible_loop *l, int item, int64_t from, int64_t to,
-                        double sum[2])
+/* A number that is one for the whole item. */
+static bool number(struct counter *c, int node, int64_t *value)
 {
-    const struct plan *p = &c->part->unit->plan;
-    const struct expr_env env = {.symbol = c->part->symbol, .index = c->at, .tensor = no_element, .scalar = no_scalar};
-    const struct interval row = {0, l->rows - 1}, column = {0, l->columns - 1};
-    if (item < p->item_count) {
-        const struct plan_item *i = &p->item[item];
-        const bool own = asks(c->g, l->mask, i->axis);
-        const int64_t extent = own ? (int64_t)expr_eval(&p->fused, i->extent, &env) : 1;
-        for (int64_t at = 0; at < extent && c->left >= 0; at += i->tile) {
-            c->at[i->axis] = at;
-            count_items(c, l, item + 1, from, to, sum);
-        }
-        c->at[i->axis] = 0;
-        return;
-    }
-    for (c->turn = from; c->turn < to && c->left >= 0; c->turn += p->loop[l->loop].step) {
-        sum[0] += count(c, l->inside, row, column);
-        sum[1] += count(c, l->mask, row, column);
-    }
+    c->row = c->column = (struct interval){0, 0};
+    c->question++;
+    const struct interval found = interval(c, node);
+    *value = found.low;
+    return is_known(found) && is_point(found);
 }
 
-/* The part of the loop's elements that count; below 0: it is not known. */
-static double part_of(struct counter *c, const struct plan_visible_loop *l)
+/* Elements that count, of the tiles of all items from this one of the Plan's axes on; items that differ in nothing that
+ * is asked are counted once. Below 0: it is not known. */
+static double count_items(struct counter *c, const struct plan_visible_loop *l, int item)
 {
     const struct plan *p = &c->part->unit->plan;
+    const struct interval row = {0, l->rows - 1}, column = {0, l->columns - 1};
+    const int asked[3] = {l->counts, l->from, l->to};
+    double sum = 0.0;
     int64_t from, to;
-    double sum[2] = {0.0, 0.0};
-    if (!expr_eval_int(&p->graph, l->from, c->part->symbol, &from) ||
-        !expr_eval_int(&p->graph, l->to, c->part->symbol, &to))
+    if (item < p->item_count) {
+        const struct plan_item *i = &p->item[item];
+        const struct expr_env env = {
+            .symbol = c->part->symbol, .index = c->at, .tensor = no_element, .scalar = no_scalar};
+        const int64_t extent = (int64_t)expr_eval(&p->fused, i->extent, &env);
+        bool own = false;
+        for (int k = 0; k < 3; k++)
+            own = own || asks(c->g, asked[k], i->axis);
+        for (int64_t at = 0; at < extent && sum >= 0.0; at += i->tile) {
+            c->at[i->axis] = at;
+            const double one = count_items(c, l, item + 1);
+            if (!own)
+                return one < 0.0 ? one : one * (double)((extent + i->tile - 1) / i->tile);
+            sum = one < 0.0 ? one : sum + one;
+        }
+        c->at[i->axis] = 0;
+        return sum;
+    }
+    if (!number(c, l->from, &from) || !number(c, l->to, &to))
         return -1.0;
-    c->loop = l->loop;
-    c->left = MOST_QUESTIONS;
-    count_items(c, l, 0, from, to, sum);
-    return c->left < 0 ? -1.0 : sum[0] > 0.0 ? sum[1] / sum[0] : 0.0;
+    for (c->turn = from; c->turn < to && c->left >= 0; c->turn += p->loop[l->loop].step)
+        sum += count(c, l->counts, row, column);
+    return c->left < 0 ? -1.0 : sum;
 }
 
 double bench_visible(const struct bench_group *g, const struct bench_part *part, double flops)
 {
     const struct plan *p = &part->unit->plan;
     const struct plan_visible *v = p->visible;
-    if (!v || flops <= 0.0)
+    if (!v || (p->flops < 0 && !v->all))
         return flops;
     struct tw_runtime *rt = &g->bench->compile.rt;
     struct counter c = {.group = g, .part = part, .g = &v->graph};
     c.value = tw_alloc_zeroed(rt, sizeof *c.value * (size_t)v->graph.count);
     c.known = tw_alloc_zeroed(rt, sizeof *c.known * (size_t)v->graph.count);
-    double left = c.value && c.known ? flops : 0.0;
-    for (int i = 0; i < v->count && left > 0.0; i++) {
-        int64_t all;
-        const double counted = part_of(&c, &v->loop[i]);
-        const bool known = expr_eval_int(&p->graph, v->loop[i].flops, part->symbol, &all) && counted >= 0.0;
-        left = known ? left - (double)all * (1.0 - counted) : 0.0;
+    bool known = c.value && c.known;
+    for (int i = 0; i < v->count && known; i++) {
+        const struct plan_visible_loop *l = &v->loop[i];
+        int64_t all = 0;
+        c.loop = l->loop;
+        c.left = MOST_QUESTIONS;
+        const double counted = count_items(&c, l, 0);
+        known = counted >= 0.0 && (l->flops < 0 || expr_eval_int(&p->graph, l->flops, part->symbol, &all));
+        flops += counted * (double)l->each / ((double)l->rows * (double)l->columns) - (double)all;
     }
     tw_free(rt, c.value);
     tw_free(rt, c.known);
-    return left;
+    return known ? flops : 0.0;
 }

@@ -53,8 +53,8 @@ void bench_count(const struct bench_group *g, const struct bench_part *part, dou
 
 /* ---- bench_visible.c --------------------------------------------------------------------------------------------- */
 
-/* Of a kernel's operations, which are those of all elements that there are, what its masks let in; 0: it is not known,
- * as `flops` says it too. */
+/* Of a kernel's operations, `flops` of all elements that there are, what its masks let in; and where data decide how
+ * many elements there are, and flops is 0, operations of these. 0: it is not known. */
 double bench_visible(const struct bench_group *g, const struct bench_part *part, double flops);
 
 /* ---- bench_peer.c ------------------------------------------------------------------------------------------------ */

@@ -539,16 +539,18 @@ static void visible(const struct plan *p, const struct sink *s)
         const struct plan_visible_loop *l = &v->loop[i];
         sink_object(s, NULL);
         sink_text(s, "loop", p->loop[l->loop].name);
-        size(p, s, "from", l->from);
-        size(p, s, "to", l->to);
+        sink_integer(s, "from", l->from);
+        sink_integer(s, "to", l->to);
         sink_integer(s, "rows", l->rows);
         sink_integer(s, "columns", l->columns);
-        sink_integer(s, "inside", l->inside);
-        sink_integer(s, "mask", l->mask);
-        size(p, s, "flops", l->flops);
+        sink_integer(s, "counts", l->counts);
+        sink_integer(s, "each", l->each);
+        if (l->flops >= 0)
+            size(p, s, "flops", l->flops);
         sink_end(s);
     }
     sink_end(s);
+    sink_boolean(s, "all", v->all);
     nodes(p, &v->graph, "node", s);
     sink_end(s);
 }

@@ -45,9 +45,6 @@ int pipeline_open(struct pipeline *x);   /* derive_open, of the program with its
 void pipeline_close(struct pipeline *x); /* in any case */
 int pipeline_list(struct pipeline *x);   /* the Plan's list, once its loops, items and workspace are known */
 
-/* A loop over a range that sizes alone say. */
-bool pipeline_is_counted(const struct program *p, const struct program_op *o);
-
 /* The node's operands, and those of all below it, hold one of the kind. It is the same in all turns of other loops. */
 bool pipeline_holds(const struct expr_graph *g, int node, enum expr_op op);
 bool pipeline_is_of_loop(const struct expr_graph *g, int node, int loop);

@@ -69,7 +69,7 @@ static bool reads_elements(struct work *w, int node)
     return reads;
 }
 
-bool pipeline_is_counted(const struct program *p, const struct program_op *o)
+static bool may_go_by_list(const struct program *p, const struct program_op *o)
 {
     return o->kind == PROGRAM_LOOP && o->list < 0 && is_of_sizes(p->graph, o->from) && is_of_sizes(p->graph, o->to);
 }
@@ -87,7 +87,7 @@ static int find_loop(struct derive *d, int *status)
     for (int i = 0; i < p->op_count && !*status; i++) {
         struct derive_mask mask[DERIVE_MAX_MASKS];
         bool idle[DERIVE_MAX_MASKS];
-        if (!pipeline_is_counted(p, &p->op[i]))
+        if (!may_go_by_list(p, &p->op[i]))
             continue;
         const int found = derive_choices(d, i, mask, idle, status);
         bool own = true, reads = false;

@@ -23,14 +23,38 @@ static int copied(struct pipeline *x, const struct expr_graph *from, int node)
     return expr_add(g, &n);
 }
 
-/* The first dot of the loop that makes a tile of the item's rows and so many columns; NULL. */
-static const struct program_tile *tile_of(const struct pipeline *x, int loop, int columns)
+static bool is_dot(const struct pipeline *x, int op)
+{
+    return x->program->op[op].kind == PROGRAM_DOT;
+}
+
+/* Whether the operation makes a tile of the item's rows, and sums along what is the same in each turn. */
+static bool makes(const struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    const int valid = o->arg[0].valid_column;
+    return is_dot(x, op) && o->tile.rows == x->d.rows &&
+           (valid < 0 || !pipeline_holds(x->program->graph, valid, EXPR_LOOP));
+}
+
+/* The tile that the loop's first such dot makes, if all its dots make it or sum along it: operations of them, in
+ * *each. NULL: there is none. */
+static const struct program_tile *tile_of(const struct pipeline *x, int loop, int64_t *each)
 {
     const struct program *p = x->program;
-    for (int i = loop; i < p->op[loop].end; i++)
-        if (p->op[i].kind == PROGRAM_DOT && p->op[i].tile.rows == x->d.rows && p->op[i].tile.columns == columns)
-            return &p->op[i].tile;
-    return NULL;
+    const struct program_tile *tile = NULL;
+    bool fits = true;
+    *each = 0;
+    for (int i = loop; i < p->op[loop].end; i++) {
+        if (!is_dot(x, i))
+            continue;
+        const struct program_op *o = &p->op[i];
+        tile = !tile && makes(x, i) ? &o->tile : tile;
+        fits =
+            fits && tile && ((makes(x, i) && o->tile.columns == tile->columns) || o->arg[0].columns == tile->columns);
+        *each += (int64_t)2 * o->tile.rows * o->tile.columns * o->arg[0].columns;
+    }
+    return fits ? tile : NULL;
 }
 
 static bool is_innermost(const struct program *p, int loop)
@@ -41,27 +65,34 @@ static bool is_innermost(const struct program *p, int loop)
     return innermost;
 }
 
-/* The mask of those conditions that are known, in `v`; -1: none is. 0 or 3. */
-static int find_mask(struct pipeline *x, struct derive *d, int loop, struct plan_visible_loop *v)
+/* Adds those of the loop's masks that are known, of the tile's elements, to what counts. 0 or 3. */
+static int add_masks(struct pipeline *x, struct derive *d, int loop, struct plan_visible_loop *v, bool *any)
 {
     struct expr_graph *g = &x->plan->visible->graph;
     struct derive_mask mask[DERIVE_MAX_MASKS];
     bool idle[DERIVE_MAX_MASKS];
     int status = 0;
     const int found = derive_choices(d, loop, mask, idle, &status);
-    v->mask = -1;
-    v->columns = 0;
     for (int i = 0; i < found && !status; i++) {
         const int node = mask[i].condition;
-        if (!idle[i] || !pipeline_is_of_loop(&d->work.graph, node, loop) ||
+        if (!idle[i] || mask[i].columns != v->columns || !pipeline_is_of_loop(&d->work.graph, node, loop) ||
             pipeline_holds(&d->work.graph, node, EXPR_TILE))
             continue;
-        v->columns = mask[i].columns;
-        const int one = copied(x, &d->work.graph, node);
-        v->mask = v->mask < 0 ? one : expr_binary(g, EXPR_AND, v->mask, one);
-        status = one < 0 || v->mask < 0 ? 3 : 0;
+        *any = true;
+        v->counts = expr_binary(g, EXPR_AND, v->counts, copied(x, &d->work.graph, node));
+        status = v->counts < 0 ? 3 : 0;
     }
     return status;
+}
+
+/* The loop's range is the same for a whole item, and asks for no other loop's turn. */
+static bool is_known(const struct program *p, const struct program_op *loop)
+{
+    const int end[2] = {loop->from, loop->to};
+    bool known = loop->list < 0;
+    for (int i = 0; i < 2 && known; i++)
+        known = !pipeline_holds(p->graph, end[i], EXPR_TILE) && !pipeline_holds(p->graph, end[i], EXPR_LOOP);
+    return known;
 }
 
 static int add(struct pipeline *x, struct derive *d, int loop)
@@ -71,24 +102,26 @@ static int add(struct pipeline *x, struct derive *d, int loop)
     const struct program_op *o = &x->program->op[loop];
     const struct expr_node all = {.op = EXPR_CONST_INT, .type = EXPR_PRED, .arg = {-1, -1, -1}, .integer = 1};
     struct plan_visible_loop v = {.loop = x->d.loop[loop], .rows = x->d.rows};
-    if (find_mask(x, d, loop, &v))
-        return 3;
-    const struct program_tile *tile = v.mask < 0 ? NULL : tile_of(x, loop, v.columns);
+    const struct program_tile *tile = tile_of(x, loop, &v.each);
+    bool any = false;
+    p->visible->all = p->visible->all && tile;
     if (!tile)
         return 0;
-    v.inside = expr_add(g, &all);
+    v.columns = tile->columns;
+    v.counts = expr_add(g, &all);
     for (int i = 0; i < 2; i++) {
         const int valid = i ? tile->valid_column : tile->valid_row;
         if (valid >= 0)
-            v.inside = expr_binary(g, EXPR_AND, v.inside, copied(x, x->program->graph, valid));
+            v.counts = expr_binary(g, EXPR_AND, v.counts, copied(x, x->program->graph, valid));
     }
-    v.from = expr_import(&p->graph, x->program->graph, o->from);
-    v.to = expr_import(&p->graph, x->program->graph, o->to);
-    v.mask = v.inside < 0 ? -1 : expr_binary(g, EXPR_AND, v.inside, v.mask);
-    v.flops = program_loop_flops(x->program, p, loop);
-    if (v.mask < 0 || v.from < 0 || v.to < 0)
+    if (v.counts < 0 || add_masks(x, d, loop, &v, &any))
         return 3;
-    if (v.flops >= 0)
+    v.from = copied(x, x->program->graph, o->from);
+    v.to = copied(x, x->program->graph, o->to);
+    v.flops = program_loop_flops(x->program, p, loop);
+    if (v.from < 0 || v.to < 0)
+        return 3;
+    if (any || v.flops < 0)
         p->visible->loop[p->visible->count++] = v;
     return 0;
 }
@@ -100,10 +133,19 @@ int pipeline_visible(struct pipeline *x)
     if (!(p->visible = plan_alloc(p, sizeof *p->visible)))
         return 3;
     p->visible->graph.memory = p->fused.memory;
-    for (int i = 0; i < x->program->op_count && !status && p->visible->count < PLAN_VISIBLE_LOOPS; i++)
-        if (x->program->op[i].kind == PROGRAM_LOOP && pipeline_is_counted(x->program, &x->program->op[i]) &&
-            is_innermost(x->program, i))
+    p->visible->all = true;
+    for (int i = 0; i < x->program->op_count && !status && p->visible->count < PLAN_VISIBLE_LOOPS; i++) {
+        const struct program_op *o = &x->program->op[i];
+        bool dots = false;
+        for (int k = i; o->kind == PROGRAM_LOOP && k < o->end; k++)
+            dots = dots || is_dot(x, k);
+        if (!dots || !is_innermost(x->program, i))
+            continue;
+        if (is_known(x->program, o))
             status = add(x, x->plain ? x->plain : &x->d, i);
+        else
+            p->visible->all = false;
+    }
     if (!p->visible->count) {
         expr_free(&p->visible->graph);
         p->visible = NULL;
