@@ -146,7 +146,6 @@ rows_unwritten|parts|FAILED|1|/void o_sum_put/,/^}/s/if (rows\[0\])/if (rows[0] 
 page_of_another|pages|FAILED|4|s/pages_at(args, at_b,/pages_at(args, at_b ^ 1,/
 runs_exchanged|pages|FAILED|4|s/_load_run(args, \(.*\), first + k \* 16,/_load_run(args, \1, first + (k ^ 1) * 16,/
 page_of_another_copied|copied|FAILED|6|s/pages_at(args, at_b,/pages_at(args, at_b ^ 1,/
-rows_exchanged_copied|copied|FAILED|2|s/const u32 at = chunk/row ^= 1; const u32 at = chunk/
 rows_too_early|pages|FAILED|4|s/^\( *\)number\[k\] = \(.*\);/\1number[k] = \2 - 1;/
 END
 echo "1..$count"
