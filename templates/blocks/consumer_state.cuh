@@ -54,7 +54,8 @@ ${tensor}_two ${p.name}[${halves}][${pairs}];
 ${type} ${name}[${chunks}][${each}];
 int ${name}_next = ${chunks}${places};
 //@     elseif p.kind == "columns" then
-float ${p.name}[${p.registers}]; // of the columns of 32 lanes each
+//@         local type = ctype(p.dtype)
+${type} ${p.name}[${p.registers}]; // of the columns of 32 lanes each
 //@     else
 //@         local type = p.kind == "operand" and "u32" or ctype(p.dtype)
 //@         local each = p.registers // blocks
