@@ -19,7 +19,7 @@ fi
 case $program in /*) ;; *) program=$PWD/$program ;; esac
 
 # Documents of head size 128 are those of 64, which leave nothing out.
-apart='note: attention_bwd_d[kvq]*_documents sm_90a:'
+apart='note: attention_bwd_d[dkvq]*_documents sm_90a:'
 for spec in specs/attention_*.lua; do
     case $spec in *.tuned.lua | *decode_mods.lua) continue ;; esac # the latter: tests/emu/decode.sh
     "$program" run "$spec" --device emu --complete "$completions" --hazards strict >"$work/out" 2>&1 &&
