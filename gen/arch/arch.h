@@ -90,7 +90,7 @@ struct arch {
 
 /* Every architecture, oldest first; ends with NULL. */
 extern const struct arch *const arch_all[];
-extern const struct arch arch_sm_80, arch_sm_86, arch_sm_89, arch_sm_90a;
+extern const struct arch arch_sm_80, arch_sm_86, arch_sm_89, arch_sm_90a, arch_sm_120a;
 
 /* The architecture of that name, or NULL. */
 const struct arch *arch_find(const char *name);

@@ -84,11 +84,13 @@ static bool kernel_fits(const struct spec_kernel *kernel, const struct arch *arc
     return kernel->family || kernel->ring_count == 0 || arch->tma;
 }
 
-int compile_architectures(const struct spec_kernel *kernel, const struct arch *out[COMPILE_ARCHITECTURES])
+int compile_architectures(const struct spec_kernel *kernel, const char *asked,
+                          const struct arch *out[COMPILE_ARCHITECTURES])
 {
     int count = 0;
     for (int i = 0; arch_all[i] && count < COMPILE_ARCHITECTURES; i++) {
-        bool listed = kernel->arch_count == 0 && !arch_all[i]->on_request && kernel_fits(kernel, arch_all[i]);
+        const bool wanted = !arch_all[i]->on_request || (asked && options_listed(asked, arch_all[i]->name));
+        bool listed = kernel->arch_count == 0 && wanted && kernel_fits(kernel, arch_all[i]);
         for (int a = 0; a < kernel->arch_count; a++)
             listed = listed || strcmp(kernel->arch[a].name, arch_all[i]->name) == 0;
         if (listed)
@@ -174,7 +176,7 @@ static int check_architectures(struct compile *c, const struct compile_choice *c
             bool found = false;
             if (!kernel_chosen(choice, kernel))
                 continue;
-            int count = compile_architectures(kernel, has);
+            int count = compile_architectures(kernel, choice->arch, has);
             for (int a = 0; a < count; a++)
                 found = found || strcmp(has[a]->name, wanted) == 0;
             with += found;
@@ -314,7 +316,7 @@ static int chosen_architectures(const struct compile_choice *choice, const struc
                                 const struct arch *out[COMPILE_ARCHITECTURES])
 {
     const struct arch *has[COMPILE_ARCHITECTURES];
-    int all = compile_architectures(kernel, has), count = 0;
+    int all = compile_architectures(kernel, choice->arch, has), count = 0;
     for (int i = 0; i < all; i++)
         if (!choice->arch || options_listed(choice->arch, has[i]->name))
             out[count++] = has[i];
@@ -338,10 +340,11 @@ struct making {
 };
 
 /* All architectures of the kernel, of which nothing is known yet. */
-static int architectures_unread(const struct spec_kernel *kernel, struct family_reads *on)
+static int architectures_unread(const struct compile_choice *choice, const struct spec_kernel *kernel,
+                                struct family_reads *on)
 {
     const struct arch *has[COMPILE_ARCHITECTURES];
-    int count = compile_architectures(kernel, has);
+    int count = compile_architectures(kernel, choice->arch, has);
     for (int i = 0; i < count; i++)
         on[i] = (struct family_reads){.arch = has[i]};
     return count;
@@ -414,7 +417,7 @@ static int plan_kernel(struct making *m, const struct spec_kernel *kernel)
     struct compile *c = m->c;
     int result = 0, count = chosen_architectures(m->choice, kernel, arch);
     struct family_reads on[COMPILE_ARCHITECTURES];
-    const int all = architectures_unread(kernel, on);
+    const int all = architectures_unread(m->choice, kernel, on);
     for (int a = 0; a < count; a++) {
         int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]), status = 0;
         struct wanted w = {.unit = {.kernel = kernel, .as = kernel, .family = family_of(kernel), .arch = arch[a]},
@@ -494,7 +497,8 @@ static int make_units(struct compile *c, const struct compile_choice *choice)
     struct making m = {.c = c, .choice = choice};
     for (int k = 0; k < c->spec.kernel_count; k++) {
         const struct spec_kernel *kernel = &c->spec.kernel[k];
-        int count = kernel->sound && kernel_chosen(choice, kernel) ? compile_architectures(kernel, arch) : 0;
+        bool taken = kernel->sound && kernel_chosen(choice, kernel);
+        int count = taken ? compile_architectures(kernel, choice->arch, arch) : 0;
         for (int a = 0; a < count; a++)
             m.room += family_of(kernel)->variants(&c->spec, kernel, arch[a]);
     }
