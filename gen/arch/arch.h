@@ -70,6 +70,7 @@ struct arch {
     int major, minor; /* compute capability */
     bool tma, wgmma, clusters, setmaxnreg, cp_async, ldmatrix, stmatrix, pdl;
     bool fp8;             /* conversions to and from fp8 */
+    bool copies_to_block; /* bulk copies say shared::cta: of one to shared::cluster ptxas makes a call of the driver's */
     bool on_request;      /* a kernel that names no architectures is not for it: an older one's serves its devices */
     int shared_limit;     /* bytes of dynamic shared memory that a block can opt in to */
     int shared_per_sm;    /* bytes of shared memory of a multiprocessor */

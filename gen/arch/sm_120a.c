@@ -1,6 +1,9 @@
-/* sm_120a: Blackwell's workstation and consumer GPUs (RTX 50, RTX PRO): bulk tensor copies and mbarriers as Hopper has
- * them, matrix instructions as Ada has them: neither wgmma nor tensor memory. A block has 99 KB of shared memory. Its
- * clusters share no tiles that a block could not as well have loaded itself from L2: blocks here are alone. */
+/* sm_120a: Blackwell's workstation and consumer GPUs (RTX 50, RTX PRO): bulk tensor copies, mbarriers and setmaxnreg as
+ * Hopper has them, matrix instructions as Ada has them: neither wgmma nor tensor memory. A block has 99 KB of shared
+ * memory. Blocks here are alone: there are clusters, but no program of this architecture shares tiles in one.
+ *
+ * Where a bulk copy goes to shared::cluster ptxas (13.0.88) makes it a call (__cuda_syscall_cp_async_bulk_..._unicast),
+ * with a stack frame, and ignores setmaxnreg (C7506); to shared::cta (PTX ISA 8.6) it is an instruction. */
 #include "arch/arch.h"
 
 static const struct arch_mma mma[] = {
@@ -14,6 +17,7 @@ const struct arch arch_sm_120a = {
     .name = "sm_120a",
     ARCH_LIMITS(sm_120a),
     .tma = true,
+    .copies_to_block = true,
     .cp_async = true,
     .ldmatrix = true,
     .stmatrix = true,
