@@ -11,6 +11,7 @@
 //@ param pipeline.warps_n int
 //@ local item, place, ring, block = plan.item, plan.place, plan.ring, has(plan.role, "block") and plan.role.block or plan.role.consumer
 //@ local bulk = has(plan.role, "producer")
+//@ local grouped = block.registers > 0 -- the producer is a warpgroup, and gives registers to the others
 //@ local multiplying = 32 * pipeline.warps_m * pipeline.warps_n -- threads
 //@ local copied, known, read, dtypes = {}, {}, {}, {}
 //@ for _, r in ipairs(ring) do
@@ -113,6 +114,10 @@ ${banner}
 //@ for _, a in ipairs(item) do sizes[a.axis] = 1 end
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = sizes
 
+//@ if grouped then
+//@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block * launch.min_blocks
+
+//@ end
 //@ include "blocks/convert.cuh" dtypes = dtypes
 //@ include "blocks/operand_bytes.cuh" model = plan
 
@@ -168,8 +173,11 @@ ${entry}(const __grid_constant__ arguments args)
 //@     local next_item = ""
 //@     for _, a in ipairs(item) do next_item = next_item .. ", at_" .. a.axis end
 //@     local filler = multiplying // 32
-    if (warp == ${filler}) {
-        if (elect_one()) {
+    if (warp >= ${filler}) {
+//@     if grouped then
+        producer_registers();
+//@     end
+        if (warp == ${filler} && elect_one()) {
             item_order items = items_begin(args);
 //@     for _, a in ipairs(item) do
             int at_${a.axis};
@@ -188,6 +196,9 @@ ${entry}(const __grid_constant__ arguments args)
         }
         return;
     }
+//@     if grouped then
+    consumer_registers();
+//@     end
     const u32 warp_m = warp % ${pipeline.warps_m};
 //@ else
     const u32 warp = threadIdx.x / 32, warp_m = warp % ${pipeline.warps_m};

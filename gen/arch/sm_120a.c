@@ -18,6 +18,7 @@ const struct arch arch_sm_120a = {
     ARCH_LIMITS(sm_120a),
     .tma = true,
     .copies_to_block = true,
+    .setmaxnreg = true,
     .cp_async = true,
     .ldmatrix = true,
     .stmatrix = true,

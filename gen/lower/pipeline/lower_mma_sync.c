@@ -87,7 +87,8 @@ static int roles(struct pipeline *x)
         if (!family_add_role(p, "block", 1, 0, warps, 0))
             return 3;
     } else {
-        if (!family_add_role(p, "producer", 1, warps, 1, 0) || !family_add_role(p, "consumer", 1, 0, warps, 0))
+        if (!family_add_role(p, "producer", 1, warps, x->grouped ? 4 : 1, x->grouped ? MMA_SYNC_PRODUCER : 0) ||
+            !family_add_role(p, "consumer", 1, 0, warps, x->grouped ? x->d.registers : 0))
             return 3;
         x->d.producer = &p->role[p->role_count - 2];
         x->d.producer->one_thread = true;
@@ -119,12 +120,15 @@ static int launch(struct pipeline *x)
     p->blocks_per_sm = blocks < 1 ? 1 : blocks;
     const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
     int share = arch->registers_per_sm / (threads * p->blocks_per_sm) / 8 * 8;
+    const int moved = p->blocks_per_sm == 1 ? mma_sync_registers_moved(x, warps) : 0;
+    x->grouped = moved > share && needed > share;
     p->launch.block = mma_sync_threads(x, warps);
     p->launch.min_blocks = p->blocks_per_sm;
     p->register_limit = most->set                            ? (int)most->integer
+                        : x->grouped                         ? 0
                         : share < arch->registers_per_thread ? share
                                                              : arch->registers_per_thread;
-    x->d.registers = p->register_limit;
+    x->d.registers = x->grouped ? moved : p->register_limit;
     p->allow_spills = spills->set && spills->integer;
     return family_add_value(p, "pipeline.warps_m", x->warps_m) || family_add_value(p, "pipeline.warps_n", x->d.warps_n)
                ? 3

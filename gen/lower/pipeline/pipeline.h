@@ -35,7 +35,8 @@ struct pipeline {
     struct program_lowering own; /* pipeline_list.c: of a program whose loop goes by a list, and as it was without */
     struct derive *plain;        /* NULL: none does */
 
-    bool bulk;           /* lower_mma_sync.c: a producer's bulk copies fill the rings */
+    bool bulk;           /* lower_mma_sync.c: a producer's bulk copies fill the rings; */
+    bool grouped;        /* it is a warpgroup then, which gives registers to the others */
     int warps_m, stages; /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
     int slab, parts;     /* of a row of a warp's: registers for each 8 columns that are stored; in how many parts */
 };
@@ -263,7 +264,7 @@ enum {
 /* Threads of a block with so many warps that multiply. */
 static inline int mma_sync_threads(const struct pipeline *x, int warps)
 {
-    return 32 * (warps + x->bulk);
+    return 32 * (warps + (x->grouped ? 4 : x->bulk));
 }
 
 int mma_sync_warps(struct pipeline *x);       /* warps and their parts of the tiles */
@@ -284,6 +285,11 @@ int mma_sync_registers_at_ease(const struct pipeline *x); /* with which it need 
 int mma_sync_register_limit(const struct pipeline *x);    /* that a thread of the block can have */
 
 int mma_sync_register_threads(const struct pipeline *x, int warps); /* whose registers such a block takes */
+
+/* That a thread can have where the producer is a warpgroup, and keeps MMA_SYNC_PRODUCER itself; 0: it cannot be one. */
+int mma_sync_registers_moved(const struct pipeline *x, int warps);
+
+enum { MMA_SYNC_PRODUCER = 40 };
 int mma_sync_check_registers(struct pipeline *x);
 
 #endif

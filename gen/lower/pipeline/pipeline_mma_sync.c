@@ -19,6 +19,7 @@ enum {
     COPY_REGISTERS = 4,
     UNEVEN_REGISTERS = 5, /* of every copy where a row's number of steps along k is no power of two: its place under the
                              swizzle is not the sum of a thread's first one and a constant; */
+    MOST_MOVED = 240,     /* registers of a thread by setmaxnreg */
     STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
     MOST_BOX = 256,       /* elements of a tensor map's box along one dim */
     UNEVEN_TENSOR = 4,    /* and what a store reads has its address kept across the loop, where parts leave none over */
@@ -192,18 +193,28 @@ int mma_sync_dot(struct pipeline *x, int op)
 /* ---- registers --------------------------------------------------------------------------------------------------- */
 
 /* A block's registers are given out to four warps at a time (the CUDA occupancy calculator: warp allocation
- * granularity), so that beside eight warps a producer's takes those of four. Nor can it give them away: on sm_120a ptxas
- * (13.0) makes a tensor copy a call of the driver's, and ignores setmaxnreg where there is one (C7506). */
+ * granularity): beside eight warps a producer's takes those of four. */
 int mma_sync_register_threads(const struct pipeline *x, int warps)
 {
     return x->bulk ? (warps + 1 + 3) / 4 * 128 : 32 * warps;
+}
+
+int mma_sync_registers_moved(const struct pipeline *x, int warps)
+{
+    const int all = warps + 4, begin = x->l->arch->registers_per_block / (32 * all) / 8 * 8;
+    const int each = (begin * all - 4 * MMA_SYNC_PRODUCER) / warps / 8 * 8;
+    if (!x->bulk || !x->l->arch->setmaxnreg || warps % 4 || 32 * all > x->l->arch->max_threads)
+        return 0;
+    return each < MOST_MOVED ? each : MOST_MOVED;
 }
 
 static int limit_of(const struct pipeline *x, int warps)
 {
     const struct arch *arch = x->l->arch;
     const int share = arch->registers_per_block / mma_sync_register_threads(x, warps) / 8 * 8;
-    return share < arch->registers_per_thread ? share : arch->registers_per_thread;
+    const int own = share < arch->registers_per_thread ? share : arch->registers_per_thread;
+    const int moved = mma_sync_registers_moved(x, warps);
+    return moved > own ? moved : own;
 }
 
 int mma_sync_register_limit(const struct pipeline *x)
