@@ -222,7 +222,7 @@ ${entry}(const __grid_constant__ arguments args)
 //@ for _, r in ipairs(ring) do
 //@     local last = r.stages - 1
 //@     if bulk then
-    ${r.name}_position ${r.name}_next = {0, 0}, ${r.name}_oldest = {0, 0};
+    ${r.name}_position ${r.name}_next = {0, 0};
     u32 ${r.name}_stage = 0;
 //@     else
     u32 ${r.name}_fill = 0, ${r.name}_stage = ${last};

@@ -19,6 +19,7 @@ enum { COMPILE_FAMILIES = 16, COMPILE_ARCHITECTURES = 16 };
 struct compile_tables {
     const char *arch[COMPILE_ARCHITECTURES + 1];
     const char *arch_unnamed[COMPILE_ARCHITECTURES + 1];
+    const char *arch_like[2 * COMPILE_ARCHITECTURES + 1];
     char dots[COMPILE_ARCHITECTURES][80]; /* what their dots multiply */
     const char *arch_dots[COMPILE_ARCHITECTURES + 1];
     const char *library[COMPILE_FAMILIES + 1]; /* families that ship as modules */
@@ -121,7 +122,7 @@ int compile_open_tuned(struct compile *c, const char *command, const char *path,
                        bool candidates);
 
 /* The architectures of a kernel that this program has templates for, oldest first; returns their number. asked: names
- * as --arch has them, or NULL: a kernel that names no architectures is for those too that are on request. */
+ * as --arch has them, or NULL: a kernel is for those too that are on request and are like one that it is for. */
 int compile_architectures(const struct spec_kernel *kernel, const char *asked,
                           const struct arch *out[COMPILE_ARCHITECTURES]);
 

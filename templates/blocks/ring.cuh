@@ -129,7 +129,15 @@ __device__ __forceinline__ void ${ring.name}_read()
 }
 
 //@ end
-//@ if blocks > 1 then
+//@ if fenced then
+// Drainer, every warp: nobody in it reads the stage any more, the one that was taken last.
+//@ op release ring = ring.name
+__device__ __forceinline__ void ${ring.name}_release(u32 stage)
+{
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(${ring.name}_empty(stage));
+}
+//@ elseif blocks > 1 then
 // Drainer, every warp: nobody here reads the stage any more. Tells every block that fills it, and advances.
 //@ op release ring = ring.name
 __device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
@@ -166,12 +174,12 @@ __device__ __forceinline__ void ${ring.name}_drain(${ring.name}_position p${line
         ${ring.name}_advance(p);
     }
 }
-//@ else
+//@ elseif not fenced then
 // Drainer, every warp: nobody in it reads the stage any more. Advances.
 //@ op release ring = ring.name
 __device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
 {
-//@ if threads_read and not written and not fenced then
+//@ if threads_read and not written then
     // The next bulk copy would else overtake the reads: an arrival alone does not hold it back (seen on an H200).
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncwarp();

@@ -87,7 +87,7 @@ static int roles(struct pipeline *x)
         if (!family_add_role(p, "block", 1, 0, warps, 0))
             return 3;
     } else {
-        if (!family_add_role(p, "producer", 1, warps, x->grouped ? 4 : 1, x->grouped ? MMA_SYNC_PRODUCER : 0) ||
+        if (!family_add_role(p, "producer", 1, warps, x->grouped ? 4 : 1, x->grouped) ||
             !family_add_role(p, "consumer", 1, 0, warps, x->grouped ? x->d.registers : 0))
             return 3;
         x->d.producer = &p->role[p->role_count - 2];
@@ -98,7 +98,22 @@ static int roles(struct pipeline *x)
 }
 
 /* Of each store beyond the first, for which a block's share of registers has room. */
-enum { STORE_REGISTERS = 16 };
+enum {
+    STORE_REGISTERS = 16,
+    SPARE_REGISTERS = 16, /* of a thread that multiplies, beyond the estimate */
+};
+
+/* Where a thread's share does not suffice, the producer is a warpgroup and keeps as many registers as the others leave:
+ * what a copy of data's own places takes is not known. Returns what a thread of theirs has then; 0: it is none. */
+static int group(struct pipeline *x, int warps, int share, int needed)
+{
+    int producer = share;
+    while (producer > MMA_SYNC_PRODUCER && mma_sync_registers_moved(x, warps, producer) < needed + SPARE_REGISTERS)
+        producer -= 8;
+    const int moved = mma_sync_registers_moved(x, warps, producer);
+    x->grouped = moved > share && needed > share ? producer : 0;
+    return moved;
+}
 
 static int launch(struct pipeline *x)
 {
@@ -120,8 +135,7 @@ static int launch(struct pipeline *x)
     p->blocks_per_sm = blocks < 1 ? 1 : blocks;
     const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
     int share = arch->registers_per_sm / (threads * p->blocks_per_sm) / 8 * 8;
-    const int moved = p->blocks_per_sm == 1 ? mma_sync_registers_moved(x, warps) : 0;
-    x->grouped = moved > share && needed > share;
+    const int moved = p->blocks_per_sm == 1 ? group(x, warps, share, needed) : 0;
     p->launch.block = mma_sync_threads(x, warps);
     p->launch.min_blocks = p->blocks_per_sm;
     p->register_limit = most->set                            ? (int)most->integer

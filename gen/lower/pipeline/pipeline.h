@@ -36,7 +36,7 @@ struct pipeline {
     struct derive *plain;        /* NULL: none does */
 
     bool bulk;           /* lower_mma_sync.c: a producer's bulk copies fill the rings; */
-    bool grouped;        /* it is a warpgroup then, which gives registers to the others */
+    int grouped;         /* it is a warpgroup then, which keeps so many registers, the others have more; 0: it is not */
     int warps_m, stages; /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
     int slab, parts;     /* of a row of a warp's: registers for each 8 columns that are stored; in how many parts */
 };
@@ -286,8 +286,9 @@ int mma_sync_register_limit(const struct pipeline *x);    /* that a thread of th
 
 int mma_sync_register_threads(const struct pipeline *x, int warps); /* whose registers such a block takes */
 
-/* That a thread can have where the producer is a warpgroup, and keeps MMA_SYNC_PRODUCER itself; 0: it cannot be one. */
-int mma_sync_registers_moved(const struct pipeline *x, int warps);
+/* That a thread can have where the producer is a warpgroup, and keeps `producer` itself, at the least
+ * MMA_SYNC_PRODUCER; 0: it cannot be one. */
+int mma_sync_registers_moved(const struct pipeline *x, int warps, int producer);
 
 enum { MMA_SYNC_PRODUCER = 40 };
 int mma_sync_check_registers(struct pipeline *x);

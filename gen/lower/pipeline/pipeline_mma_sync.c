@@ -199,10 +199,10 @@ int mma_sync_register_threads(const struct pipeline *x, int warps)
     return x->bulk ? (warps + 1 + 3) / 4 * 128 : 32 * warps;
 }
 
-int mma_sync_registers_moved(const struct pipeline *x, int warps)
+int mma_sync_registers_moved(const struct pipeline *x, int warps, int producer)
 {
     const int all = warps + 4, begin = x->l->arch->registers_per_block / (32 * all) / 8 * 8;
-    const int each = (begin * all - 4 * MMA_SYNC_PRODUCER) / warps / 8 * 8;
+    const int each = (begin * all - 4 * producer) / warps / 8 * 8;
     if (!x->bulk || !x->l->arch->setmaxnreg || warps % 4 || 32 * all > x->l->arch->max_threads)
         return 0;
     return each < MOST_MOVED ? each : MOST_MOVED;
@@ -213,7 +213,7 @@ static int limit_of(const struct pipeline *x, int warps)
     const struct arch *arch = x->l->arch;
     const int share = arch->registers_per_block / mma_sync_register_threads(x, warps) / 8 * 8;
     const int own = share < arch->registers_per_thread ? share : arch->registers_per_thread;
-    const int moved = mma_sync_registers_moved(x, warps);
+    const int moved = mma_sync_registers_moved(x, warps, MMA_SYNC_PRODUCER);
     return moved > own ? moved : own;
 }
 
