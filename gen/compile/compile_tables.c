@@ -54,7 +54,11 @@ int compile_architectures(const struct spec_kernel *kernel, const char *asked,
         const bool wanted = !arch_all[i]->on_request || (asked && options_listed(asked, arch_all[i]->name));
         const char *named = spec_named(kernel, arch_all[i]->name);
         bool listed = kernel->arch_count == 0 && wanted && kernel_fits(kernel, arch_all[i]);
-        if (listed || (named && (wanted || strcmp(named, arch_all[i]->name) == 0)))
+        struct spec_fields fields;
+        spec_merge(kernel, arch_all[i]->name, &fields);
+        const bool by_name = fields.value[FIELD_ASKED].set && fields.value[FIELD_ASKED].integer;
+        named = named && (wanted || strcmp(named, arch_all[i]->name) == 0) ? named : NULL;
+        if ((listed || named) && (!by_name || (asked && options_listed(asked, arch_all[i]->name))))
             out[count++] = arch_all[i];
     }
     return count;

@@ -330,6 +330,7 @@ static int decide_launch(const struct spec_kernel *kernel, const struct arch *ar
 {
     struct spec_fields fields;
     spec_merge(kernel, arch->name, &fields);
+    field_reads_add(&p->reads, FIELD_OF_SCHEMA, FIELD_ASKED);
     const struct spec_value *asked = &fields.value[FIELD_PROGRAMMATIC];
     if (arch->pdl)
         field_reads_add(&p->reads, FIELD_OF_SCHEMA, FIELD_PROGRAMMATIC);
