@@ -224,7 +224,7 @@ static int variants(const struct spec *spec, const struct spec_kernel *kernel, c
 
 static int lower(const struct program_lowering *l)
 {
-    return pipeline_lower(l, "program.mma_sync.cu", decide);
+    return pipeline_lower_split(l, "program.mma_sync.cu", decide);
 }
 
 const struct program_lowerer program_lower_mma_sync = {"mma_sync", takes, variants, lower};

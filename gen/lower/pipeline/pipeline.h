@@ -53,7 +53,10 @@ int pipeline_list(struct pipeline *x);   /* the Plan's list, once its loops, ite
  * be told of the kernel without the rest is told. */
 int pipeline_lower(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *));
 
-/* The same of the program with rows and columns swapped, where that is said or chosen (pipeline_swap.c). */
+/* The same of a block's part of the program, where the spec splits a loop (lower.h, program_split). */
+int pipeline_lower_split(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *));
+
+/* That of the program with rows and columns swapped, where that is said or chosen (pipeline_swap.c). */
 int pipeline_lower_swapped(const struct program_lowering *l, const char *template_name,
                            int (*decide)(struct pipeline *));
 
