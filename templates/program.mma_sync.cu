@@ -1,5 +1,5 @@
-//@ -- A program with dots by mma.sync, from the steps that were derived and proved: each warp multiplies its own part of
-//@ -- the item's tiles, and computes on the results in registers.
+//@ -- A program with dots by mma.sync, from the steps that were derived and proved: each warp multiplies its own part
+//@ -- of the item's tiles, and computes on the results in registers.
 //@ --
 //@ -- Without bulk copies all threads of a block fill rings of tiles, by cp.async where rows are aligned, else by plain
 //@ -- loads. A barrier serves both sides: the stage that is read has landed for everybody, the one that was read before
@@ -9,8 +9,8 @@
 //@ param launch.min_blocks int
 //@ param pipeline.warps_m int
 //@ param pipeline.warps_n int
-//@ local item, place, ring, block = plan.item, plan.place, plan.ring, has(plan.role, "block") and plan.role.block or plan.role.consumer
-//@ local bulk = has(plan.role, "producer")
+//@ local item, place, ring, bulk = plan.item, plan.place, plan.ring, has(plan.role, "producer")
+//@ local block = bulk and plan.role.consumer or plan.role.block
 //@ local grouped = block.registers > 0 -- the producer is a warpgroup, and gives registers to the others
 //@ local multiplying = 32 * pipeline.warps_m * pipeline.warps_n -- threads
 //@ local copied, known, read, dtypes = {}, {}, {}, {}

@@ -70,10 +70,10 @@ struct arch {
     int major, minor; /* compute capability */
     bool tma, wgmma, clusters, setmaxnreg, cp_async, ldmatrix, stmatrix, pdl;
     bool fp8;             /* conversions to and from fp8 */
-    bool copies_to_block; /* bulk copies say shared::cta: of one to shared::cluster ptxas makes a call of the driver's */
-    bool on_request;      /* a kernel that does not name it is for it where it is asked for by name: an older one's serves
-                             its devices */
-    const char *like;     /* of such a one: whose fields of the kernel are its own then */
+    bool copies_to_block; /* bulk copies say shared::cta: of one to shared::cluster ptxas makes a call */
+    bool on_request;      /* a kernel that does not name it is for it where --arch does: an older one's serves its
+                             devices */
+    const char *like;     /* of such a one: whose fields in the kernel are its own then */
     int shared_limit;     /* bytes of dynamic shared memory that a block can opt in to */
     int shared_per_sm;    /* bytes of shared memory of a multiprocessor */
     int shared_reserved;  /* bytes of it that the system takes for each resident block */

@@ -169,7 +169,8 @@ static int emit_options_of(struct compile *c, const struct spec_kernel *kernel, 
     *options = (struct emit_options){.line_directives = path && c->debug_ms == 0,
                                      .debug_ms = c->debug_ms,
                                      .profile = c->profile,
-                                     .pass = c->pass, .passes = c->passes,
+                                     .pass = c->pass,
+                                     .passes = c->passes,
                                      .generator_version = TW_GENERATOR,
                                      .shelf = c->shelf};
     *folder = NULL;

@@ -175,6 +175,11 @@ static bool is_listed(const struct spec_kernel *k, const char *arch)
     return listed;
 }
 
+static bool is_place(struct diag_loc a, struct diag_loc b)
+{
+    return a.file == b.file && a.line == b.line && a.column == b.column;
+}
+
 /* Another architecture's that was traced with the same sizes; NULL: none was. */
 static struct program *find_same(const struct spec_kernel *k, const struct program *p)
 {
@@ -182,9 +187,8 @@ static struct program *find_same(const struct spec_kernel *k, const struct progr
         bool same = true;
         for (int a = 0; a < p->axis_count; a++) {
             const struct program_axis *x = &p->axis[a], *y = &k->arch_program[i].program->axis[a];
-            same = same && x->tile == y->tile && x->cluster == y->cluster && x->chosen == y->chosen && x->why == y->why &&
-                   memcmp(&x->cluster_loc, &y->cluster_loc, sizeof x->cluster_loc) == 0 &&
-                   memcmp(&x->tile_loc, &y->tile_loc, sizeof x->tile_loc) == 0;
+            same = same && x->tile == y->tile && x->cluster == y->cluster && x->chosen == y->chosen &&
+                   is_place(x->tile_loc, y->tile_loc) && is_place(x->cluster_loc, y->cluster_loc);
         }
         if (same)
             return k->arch_program[i].program;
@@ -223,7 +227,8 @@ static const char *preferred(const struct reader *r)
 {
     const struct spec_kernel *k = &r->spec->kernel[r->now];
     const char *newest = "";
-    const char *const *all = k->arch_count == 0 && r->options->arch_unnamed ? r->options->arch_unnamed : r->options->arch;
+    const bool unnamed = k->arch_count == 0 && r->options->arch_unnamed;
+    const char *const *all = unnamed ? r->options->arch_unnamed : r->options->arch;
     for (const char *const *arch = all; arch && *arch; arch++)
         newest = is_listed(k, *arch) ? *arch : newest;
     return newest;

@@ -229,8 +229,8 @@ struct spec_family {
 struct spec_options {
     const char *const *arch; /* names of the known architectures, NULL-terminated */
     const char *const *arch_unnamed; /* those of a kernel that names none; NULL: all */
-    const char *const *arch_like; /* pairs, ended by NULL: the first has the second's fields and program in a kernel that
-                                     names the second and not it; NULL: none has */
+    const char *const *arch_like; /* pairs, ended by NULL: the first has the second's fields and program in a kernel
+                                     that names the second and not it; NULL: none has */
     const char *const *arch_dots; /* of each what its dots multiply, "bf16, fp16"; NULL: the reference does not say */
     /* Text of a file that ships with the program, such as "lib/gemm.lua"; NULL: there are none. */
     bool (*library)(const char *name, const char **text, size_t *length);
@@ -262,7 +262,7 @@ int spec_run_reference(struct spec *spec, int kernel, const int64_t *dims, doubl
  * in the tensor's dims. Returns 0, or 1 with the fault in `diags`, 3 out of memory. */
 int spec_run_fill(struct spec *spec, int kernel, int tensor, const int64_t *dims, double *to, struct diag_set *diags);
 
-/* The architecture whose entry in the kernel's `arch` is for this one: itself, or one that it is like; NULL: none is. */
+/* The architecture whose entry in the kernel's `arch` is for this one: itself, or one that it is like; NULL: none. */
 const char *spec_named(const struct spec_kernel *kernel, const char *arch);
 
 /* The fields of kernel on arch: the kernel's own with the architecture's put over them. */

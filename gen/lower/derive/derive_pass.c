@@ -381,7 +381,7 @@ int derive_give_back(struct derive *d)
         const char *name = p->tensor[d->work.program->op[ring->load[0]].tensor].name;
         held->uses = 0;
         held->group = d->groups++; /* a group that is over */
-        if (!d->synchronous) /* else the release of every stage sees to that */
+        if (!d->synchronous)       /* else the release of every stage sees to that */
             status = derive_emit(
                 d, d->consumer,
                 (struct plan_step){

@@ -1,6 +1,6 @@
-/* Programs with dots on architectures that multiply by mma.sync, each warp its own part of the tiles; results go straight
- * from registers to global memory. With tensor maps one more warp, the producer, fills rings by bulk copies; without, or
- * where these cannot bring the tiles, every thread fills them by cp.async and multiplies.
+/* Programs with dots on architectures that multiply by mma.sync, each warp its own part of the tiles; results go
+ * straight from registers to global memory. With tensor maps one more warp, the producer, fills rings by bulk copies;
+ * without, or where these cannot bring the tiles, every thread fills them by cp.async and multiplies.
  *
  * Variant 0 copies 16 bytes at a time and asks the tensors that dots read for rows that begin at multiples of 16 bytes;
  * variant 1, "unaligned", reads their elements one by one and asks for nothing. Results and what arithmetic reads are
@@ -14,8 +14,7 @@
 static int add_ring(struct pipeline *x, struct derive_ring *ring)
 {
     int stages = ring->parent >= 0 && ring->inner < 0 ? x->stages : 1;
-    struct plan_ring *r =
-        family_add_ring(x->plan, ring->name, stages, x->bulk ? PLAN_FILL_BULK : PLAN_FILL_CP_ASYNC);
+    struct plan_ring *r = family_add_ring(x->plan, ring->name, stages, x->bulk ? PLAN_FILL_BULK : PLAN_FILL_CP_ASYNC);
     if (!r)
         return 3;
     ring->number = x->plan->ring_count - 1;

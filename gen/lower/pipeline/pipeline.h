@@ -1,7 +1,7 @@
 /* Inside the lowerings of programs with dots. To TMA, mbarriers and wgmma: lower_pipeline.c decides shapes, budgets,
  * shared memory and the order of items, pipeline_tensors.c how tiles lie and travel, pipeline_cluster.c what blocks
- * share. To mma.sync, with cp.async or TMA: lower_mma_sync.c, which takes from these what both have. The order of steps is the
- * derivation's (derive.h).
+ * share. To mma.sync, with cp.async or TMA: lower_mma_sync.c, which takes from these what both have. The order of steps
+ * is the derivation's (derive.h).
  */
 #ifndef TW_GEN_LOWER_PIPELINE_PIPELINE_H
 #define TW_GEN_LOWER_PIPELINE_PIPELINE_H
