@@ -38,5 +38,5 @@ kernel "gemm_blackwell_across" {
   A = tensor { K, M, dtype = "bf16", axes = "k m" }, B = tensor { K, N, dtype = "bf16", axes = "k n" },
   D = tensor { M, N, dtype = "fp32" },
   tile = { m = 128, n = 128, k = 32 }, pipeline = { stages = 3 }, split = { k = { parts = 2, over = "blocks" } },
-  arch = { sm_120a = {} }, run = { { M = 72, N = 264, K = 328 }, { M = 136, N = 16, K = 8 } },
+  arch = { sm_120a = {} }, run = { { M = 40, N = 136, K = 264 }, { M = 136, N = 16, K = 8 } },
 }

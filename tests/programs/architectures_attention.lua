@@ -8,5 +8,5 @@ kernel "attention_blackwell" {
   family = "attention",
   Q = tensor_of "b q h d", K = tensor_of "b kv g d", V = tensor_of "b kv g e", O = tensor_of "b q h e",
   mask_mod = function(_, _, i) return le(i.kv, i.q) end,
-  tile = { q = 64, kv = 32 }, arch = { sm_120a = {} }, run = { { B = 1, H = 2, S = 168 } },
+  tile = { q = 64, kv = 16 }, pipeline = { stages = 2 }, arch = { sm_120a = {} }, run = { { B = 1, H = 1, S = 72 } },
 }
