@@ -43,7 +43,10 @@ local full = kernel "attention_fwd" {
   O = tensor { B, R, H, D, dtype = "bf16", axes = "b q h e" },
   LSE = tensor { B, H, R, dtype = "fp32", axes = "b h q" },
   ahead = { s = { turns = 1, before = "o" } },
-  arch = { sm_90a = {}, sm_80 = { tile = { kv = 32 }, pipeline = { stages = 2, warps_m = 4 } } },
+  arch = {
+    sm_90a = {}, sm_80 = { tile = { kv = 32 }, pipeline = { stages = 2, warps_m = 4 } },
+    sm_120a = { asked = true, tile = { kv = 64 }, pipeline = { stages = 2 } }, -- where --arch names it
+  },
   reference = by_hand(1, function() return true end),
   run = {
     { B = 1, H = 3, R = 300, S = 900 }, { B = 1, H = 2, R = 10, S = 100 }, { B = 1, H = 1, R = 20, S = 128 },

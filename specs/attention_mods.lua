@@ -13,7 +13,10 @@ local base = kernel "attention_fwd_window" {
   O = tensor { B, R, H, D, dtype = "bf16", axes = "b q h e" },
   LSE = tensor { B, H, R, dtype = "fp32", axes = "b h q" },
   ahead = { s = { turns = 1, before = "o" } },
-  arch = { sm_90a = {}, sm_80 = { tile = { q = 64, kv = 64 }, pipeline = { stages = 2, warps_m = 4 } } },
+  arch = {
+    sm_90a = {}, sm_80 = { tile = { q = 64, kv = 64 }, pipeline = { stages = 2, warps_m = 4 } },
+    sm_120a = { asked = true, tile = { kv = 64 }, pipeline = { stages = 2 } },
+  },
   -- A sliding window: each query sees the 500 keys up to its own.
   mask_mod = function(_, _, i) return le(i.kv, i.q) & gt(i.kv, i.q - 500) end,
   reference = by_hand { d = D, visible = function(q, kv) return kv <= q and kv > q - 500 end },

@@ -70,7 +70,10 @@ struct arch {
     int major, minor; /* compute capability */
     bool tma, wgmma, clusters, setmaxnreg, cp_async, ldmatrix, stmatrix, pdl;
     bool fp8;             /* conversions to and from fp8 */
-    bool on_request;      /* a kernel that names no architectures is not for it: an older one's serves its devices */
+    bool copies_to_block; /* bulk copies say shared::cta: of one to shared::cluster ptxas makes a call */
+    bool on_request;      /* a kernel that does not name it is for it where --arch does: an older one's serves its
+                             devices */
+    const char *like;     /* of such a one: whose fields in the kernel are its own then */
     int shared_limit;     /* bytes of dynamic shared memory that a block can opt in to */
     int shared_per_sm;    /* bytes of shared memory of a multiprocessor */
     int shared_reserved;  /* bytes of it that the system takes for each resident block */
@@ -90,7 +93,7 @@ struct arch {
 
 /* Every architecture, oldest first; ends with NULL. */
 extern const struct arch *const arch_all[];
-extern const struct arch arch_sm_80, arch_sm_86, arch_sm_89, arch_sm_90a;
+extern const struct arch arch_sm_80, arch_sm_86, arch_sm_89, arch_sm_90a, arch_sm_120a;
 
 /* The architecture of that name, or NULL. */
 const struct arch *arch_find(const char *name);

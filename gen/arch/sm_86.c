@@ -12,6 +12,7 @@ const struct arch arch_sm_86 = {
     .cp_async = true,
     .ldmatrix = true,
     .on_request = true,
+    .like = "sm_80",
     .tensor_flops = 1024,
     .mma = mma,
 };

@@ -15,6 +15,7 @@ const struct arch arch_sm_89 = {
     .ldmatrix = true,
     .fp8 = true,
     .on_request = true,
+    .like = "sm_80",
     .tensor_flops = 1024,
     .mma = mma,
 };

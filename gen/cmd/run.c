@@ -52,7 +52,7 @@ static const char *newest_arch(const struct run *run)
     for (int k = 0; k < spec->kernel_count; k++) {
         if (run->options.kernel && strcmp(run->options.kernel, spec->kernel[k].name) != 0)
             continue;
-        int count = compile_architectures(&spec->kernel[k], has);
+        int count = compile_architectures(&spec->kernel[k], NULL, has);
         for (int a = 0; a < count; a++) {
             if (strcmp(has[a]->name, default_arch) == 0)
                 return default_arch;

@@ -24,36 +24,6 @@ double compile_clock(void)
     return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
 }
 
-/* ---- reading --------------------------------------------------------------------------------------------------- */
-
-void compile_tables_fill(struct compile_tables *tables)
-{
-    int architectures = 0, unnamed = 0, modules = 0;
-    memset(tables, 0, sizeof *tables);
-    while (architectures < COMPILE_ARCHITECTURES && arch_all[architectures]) {
-        tables->arch[architectures] = arch_all[architectures]->name;
-        tables->arch_dots[architectures] =
-            arch_multiplied(arch_all[architectures], ", ", tables->dots[architectures], sizeof *tables->dots);
-        if (!arch_all[architectures]->on_request)
-            tables->arch_unnamed[unnamed++] = arch_all[architectures]->name;
-        architectures++;
-    }
-    tables->options.arch = tables->arch;
-    tables->options.arch_unnamed = tables->arch_unnamed;
-    tables->options.arch_dots = tables->arch_dots;
-    tables->options.library = emit_find_template;
-    tables->options.library_family = tables->library;
-    for (const struct emit_embedded *f = emit_embedded; f->name && modules < COMPILE_FAMILIES; f++) {
-        size_t length = strlen(f->name);
-        bool module = strncmp(f->name, "lib/", 4) == 0 && length > 8 && strcmp(f->name + length - 4, ".lua") == 0;
-        if (!module || !strstr(f->begin, "\nreturn {")) /* what is no table makes kernels, and is no family */
-            continue;
-        char *name = tables->library_text[modules];
-        snprintf(name, sizeof tables->library_text[modules], "%.*s", (int)length - 8, f->name + 4);
-        tables->library[modules++] = name;
-    }
-}
-
 void compile_close(struct compile *c)
 {
     struct memory memory = {NULL, NULL};
@@ -77,25 +47,6 @@ void compile_close(struct compile *c)
 }
 
 /* ---- choosing -------------------------------------------------------------------------------------------------- */
-
-/* Whether the kernel can run there, where its spec names no architectures: rings are filled by bulk tensor copies. */
-static bool kernel_fits(const struct spec_kernel *kernel, const struct arch *arch)
-{
-    return kernel->family || kernel->ring_count == 0 || arch->tma;
-}
-
-int compile_architectures(const struct spec_kernel *kernel, const struct arch *out[COMPILE_ARCHITECTURES])
-{
-    int count = 0;
-    for (int i = 0; arch_all[i] && count < COMPILE_ARCHITECTURES; i++) {
-        bool listed = kernel->arch_count == 0 && !arch_all[i]->on_request && kernel_fits(kernel, arch_all[i]);
-        for (int a = 0; a < kernel->arch_count; a++)
-            listed = listed || strcmp(kernel->arch[a].name, arch_all[i]->name) == 0;
-        if (listed)
-            out[count++] = arch_all[i];
-    }
-    return count;
-}
 
 static int check_kernel(struct compile *c, const char *name)
 {
@@ -174,7 +125,7 @@ static int check_architectures(struct compile *c, const struct compile_choice *c
             bool found = false;
             if (!kernel_chosen(choice, kernel))
                 continue;
-            int count = compile_architectures(kernel, has);
+            int count = compile_architectures(kernel, choice->arch, has);
             for (int a = 0; a < count; a++)
                 found = found || strcmp(has[a]->name, wanted) == 0;
             with += found;
@@ -218,7 +169,8 @@ static int emit_options_of(struct compile *c, const struct spec_kernel *kernel, 
     *options = (struct emit_options){.line_directives = path && c->debug_ms == 0,
                                      .debug_ms = c->debug_ms,
                                      .profile = c->profile,
-                                     .pass = c->pass, .passes = c->passes,
+                                     .pass = c->pass,
+                                     .passes = c->passes,
                                      .generator_version = TW_GENERATOR,
                                      .shelf = c->shelf};
     *folder = NULL;
@@ -314,7 +266,7 @@ static int chosen_architectures(const struct compile_choice *choice, const struc
                                 const struct arch *out[COMPILE_ARCHITECTURES])
 {
     const struct arch *has[COMPILE_ARCHITECTURES];
-    int all = compile_architectures(kernel, has), count = 0;
+    int all = compile_architectures(kernel, choice->arch, has), count = 0;
     for (int i = 0; i < all; i++)
         if (!choice->arch || options_listed(choice->arch, has[i]->name))
             out[count++] = has[i];
@@ -338,10 +290,11 @@ struct making {
 };
 
 /* All architectures of the kernel, of which nothing is known yet. */
-static int architectures_unread(const struct spec_kernel *kernel, struct family_reads *on)
+static int architectures_unread(const struct compile_choice *choice, const struct spec_kernel *kernel,
+                                struct family_reads *on)
 {
     const struct arch *has[COMPILE_ARCHITECTURES];
-    int count = compile_architectures(kernel, has);
+    int count = compile_architectures(kernel, choice->arch, has);
     for (int i = 0; i < count; i++)
         on[i] = (struct family_reads){.arch = has[i]};
     return count;
@@ -414,7 +367,7 @@ static int plan_kernel(struct making *m, const struct spec_kernel *kernel)
     struct compile *c = m->c;
     int result = 0, count = chosen_architectures(m->choice, kernel, arch);
     struct family_reads on[COMPILE_ARCHITECTURES];
-    const int all = architectures_unread(kernel, on);
+    const int all = architectures_unread(m->choice, kernel, on);
     for (int a = 0; a < count; a++) {
         int variants = family_of(kernel)->variants(&c->spec, kernel, arch[a]), status = 0;
         struct wanted w = {.unit = {.kernel = kernel, .as = kernel, .family = family_of(kernel), .arch = arch[a]},
@@ -494,7 +447,8 @@ static int make_units(struct compile *c, const struct compile_choice *choice)
     struct making m = {.c = c, .choice = choice};
     for (int k = 0; k < c->spec.kernel_count; k++) {
         const struct spec_kernel *kernel = &c->spec.kernel[k];
-        int count = kernel->sound && kernel_chosen(choice, kernel) ? compile_architectures(kernel, arch) : 0;
+        bool taken = kernel->sound && kernel_chosen(choice, kernel);
+        int count = taken ? compile_architectures(kernel, choice->arch, arch) : 0;
         for (int a = 0; a < count; a++)
             m.room += family_of(kernel)->variants(&c->spec, kernel, arch[a]);
     }

@@ -19,6 +19,7 @@ enum { COMPILE_FAMILIES = 16, COMPILE_ARCHITECTURES = 16 };
 struct compile_tables {
     const char *arch[COMPILE_ARCHITECTURES + 1];
     const char *arch_unnamed[COMPILE_ARCHITECTURES + 1];
+    const char *arch_like[2 * COMPILE_ARCHITECTURES + 1];
     char dots[COMPILE_ARCHITECTURES][80]; /* what their dots multiply */
     const char *arch_dots[COMPILE_ARCHITECTURES + 1];
     const char *library[COMPILE_FAMILIES + 1]; /* families that ship as modules */
@@ -120,8 +121,10 @@ int compile_open(struct compile *c, const char *command, const char *path); /* t
 int compile_open_tuned(struct compile *c, const char *command, const char *path, bool json, const char *tuned,
                        bool candidates);
 
-/* The architectures of a kernel that this program has templates for, oldest first; returns their number. */
-int compile_architectures(const struct spec_kernel *kernel, const struct arch *out[COMPILE_ARCHITECTURES]);
+/* The architectures of a kernel that this program has templates for, oldest first; returns their number. asked: names
+ * as --arch has them, or NULL: a kernel is for those too that are on request and are like one that it is for. */
+int compile_architectures(const struct spec_kernel *kernel, const char *asked,
+                          const struct arch *out[COMPILE_ARCHITECTURES]);
 
 /* Plans and emits every unit of the choice, beside each other's faults. Exit status: 0; 1 faults in c->diags, or an
  * architecture that no chosen kernel has; 2 for a kernel or variant that is not there or an architecture that is none,

@@ -98,7 +98,7 @@ static bool plans(struct trial *t, const struct arch *arch, const struct value *
 static bool try(struct trial *t, const struct value *v, int count)
 {
     const struct arch *arch[COMPILE_ARCHITECTURES];
-    for (int a = compile_architectures(t->kernel, arch); a-- > 0 && !t->heeded && !t->no_memory;) {
+    for (int a = compile_architectures(t->kernel, NULL, arch); a-- > 0 && !t->heeded && !t->no_memory;) {
         if (v->axis && t->kernel->axis_tune[v->tune].field == SPEC_CLUSTER && !arch[a]->clusters)
             continue; /* nothing reads it there */
         plans(t, arch[a], v, count);
@@ -134,7 +134,7 @@ static bool check_value(struct compile *c, const struct spec_kernel *kernel, str
 {
     struct trial t = {.c = c, .kernel = kernel, .asked = &v};
     const struct arch *arch[COMPILE_ARCHITECTURES];
-    const int newest = compile_architectures(kernel, arch) - 1;
+    const int newest = compile_architectures(kernel, NULL, arch) - 1;
     const struct diag_loc loc = loc_of(&t, v);
     const bool own = loc.line && loc.file == kernel->loc.file && loc.line >= kernel->loc.line; /* not by `like` */
     const char *field = v.axis ? kernel->axis_tune[v.tune].path[v.value] : kernel->tune[v.tune].path[v.value];
@@ -164,7 +164,7 @@ static bool is_planned(struct compile *c, const struct spec_kernel *kernel)
     const struct arch *arch[COMPILE_ARCHITECTURES];
     struct trial t = {.c = c, .kernel = kernel};
     bool planned = kernel->sound && kernel->axis_tune_count + kernel->tune_count > 0;
-    for (int a = planned ? compile_architectures(kernel, arch) : 0; a-- > 0;)
+    for (int a = planned ? compile_architectures(kernel, NULL, arch) : 0; a-- > 0;)
         planned = planned && plans(&t, arch[a], NULL, 0);
     return planned;
 }

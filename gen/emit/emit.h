@@ -64,7 +64,7 @@
  *
  * HELPERS (helpers.c holds the table; `emit_helpers` lists them with a line of doc)
  *     hex(n) log2(n) ceil_div(a, b) align_up(a, b) bytes(dtype) swizzle(name) ctype(dtype) is_real(dtype) upper(s)
- *     csv(list) has(table, name) banner() functions() debug_ms() profile()
+ *     csv(list) has(table, name) banner() functions() debug_ms() profile() copy_space()
  *     deeper() shallower()   lines from here on are indented by four blanks more, or less; called in Lua lines
  */
 #ifndef TW_GEN_EMIT_EMIT_H

@@ -249,6 +249,18 @@ static int profile(lua_State *L)
     return 1;
 }
 
+/* Where a bulk copy goes that is of one block: the Plan's architecture decides. */
+static int copy_space(lua_State *L)
+{
+    const struct engine *e = emit_helper_context(L);
+    lua_settop(L, 0);
+    lua_rawgeti(L, LUA_REGISTRYINDEX, e->model_ref);
+    lua_pushstring(L, "copies");
+    model_get(L, 1);
+    lua_pushstring(L, lua_isnil(L, -1) ? "shared::cluster" : "shared::cta");
+    return 1;
+}
+
 static int deeper(lua_State *L)
 {
     struct engine *e = emit_helper_context(L);
@@ -338,6 +350,8 @@ const struct emit_helper_doc emit_helpers[] = {
     {"debug_ms", "", "milliseconds that a wait of a debug build may last; 0 in other builds", debug_ms},
     {"profile", "", "stamps of the clock that an instance of a role has room for in a profile build; 0 in other builds",
      profile},
+    {"copy_space", "", "the state space that a bulk copy of one block names: shared::cluster, or shared::cta",
+     copy_space},
     {"deeper", "", "lines from here on stand four blanks further right", deeper},
     {"shallower", "", "lines from here on stand four blanks further left", shallower},
     {NULL, NULL, NULL, NULL},

@@ -273,7 +273,8 @@ static bool is_addressed(const struct plan *p, int tensor)
 int family_pack_params(struct plan *p)
 {
     char name[160], type[80];
-    int status = 0;
+    const struct arch *arch = arch_find(p->arch);
+    int status = p->map_count && arch && arch->copies_to_block ? family_add_value(p, "copies.to_block", 1) : 0;
     p->param_bytes = 0;
     for (int i = 0; i < p->map_count && !status; i++)
         status = add_param(p, PLAN_PARAM_MAP, "tensor_map", p->map[i].tensor, i, 128, 64, p->map[i].name);
@@ -329,6 +330,7 @@ static int decide_launch(const struct spec_kernel *kernel, const struct arch *ar
 {
     struct spec_fields fields;
     spec_merge(kernel, arch->name, &fields);
+    field_reads_add(&p->reads, FIELD_OF_SCHEMA, FIELD_ASKED);
     const struct spec_value *asked = &fields.value[FIELD_PROGRAMMATIC];
     if (arch->pdl)
         field_reads_add(&p->reads, FIELD_OF_SCHEMA, FIELD_PROGRAMMATIC);

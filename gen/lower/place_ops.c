@@ -36,7 +36,7 @@ enum place_text place_text_of(const struct plan *p)
     static const char *const name[PLACE_TEXTS] = {[PLACE_TEXT_DIRECT] = "program.direct.cu",
                                                   [PLACE_TEXT_COPY] = "program.copy.cu",
                                                   [PLACE_TEXT_SM_90A] = "program.sm_90a.cu",
-                                                  [PLACE_TEXT_SM_80] = "program.sm_80.cu"};
+                                                  [PLACE_TEXT_MMA_SYNC] = "program.mma_sync.cu"};
     for (int i = 0; i < PLACE_TEXTS && p->template_name && p->derived; i++)
         if (strcmp(p->template_name, name[i]) == 0)
             return (enum place_text)i;

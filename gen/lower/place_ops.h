@@ -8,7 +8,7 @@ enum place_text {
     PLACE_TEXT_DIRECT,
     PLACE_TEXT_COPY,
     PLACE_TEXT_SM_90A,
-    PLACE_TEXT_SM_80,
+    PLACE_TEXT_MMA_SYNC,
     PLACE_TEXTS,
     PLACE_TEXT_NONE = -1
 };

@@ -551,7 +551,7 @@ static void check_conversions(const struct check *c)
 {
     const struct arch *with = NULL;
     for (int a = 0; arch_all[a]; a++)
-        with = arch_all[a]->fp8 ? arch_all[a] : with;
+        with = arch_all[a]->fp8 && (!with || !arch_all[a]->on_request) ? arch_all[a] : with;
     for (int i = 0; i < c->p->fused.count && with && !c->arch->fp8; i++) {
         const struct expr_node *n = &c->p->fused.node[i];
         if (n->op != EXPR_CAST || (n->dtype != TW_FP8_E4M3 && n->dtype != TW_FP8_E5M2))

@@ -470,6 +470,7 @@ static struct draft *add_kernel(struct reader *r, const char *name, int reported
     *kernel = (struct spec_kernel){
         .name = name,
         .lua_reference = LUA_NOREF,
+        .arch_like = r->options->arch_like,
         .grid = {-1, -1, -1},
         .shape.memory = memory,
         .graph.memory = memory,

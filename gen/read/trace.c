@@ -175,6 +175,27 @@ static bool is_listed(const struct spec_kernel *k, const char *arch)
     return listed;
 }
 
+static bool is_place(struct diag_loc a, struct diag_loc b)
+{
+    return a.file == b.file && a.line == b.line && a.column == b.column;
+}
+
+/* Another architecture's that was traced with the same sizes; NULL: none was. */
+static struct program *find_same(const struct spec_kernel *k, const struct program *p)
+{
+    for (int i = 0; i < k->arch_program_count; i++) {
+        bool same = true;
+        for (int a = 0; a < p->axis_count; a++) {
+            const struct program_axis *x = &p->axis[a], *y = &k->arch_program[i].program->axis[a];
+            same = same && x->tile == y->tile && x->cluster == y->cluster && x->chosen == y->chosen &&
+                   is_place(x->tile_loc, y->tile_loc) && is_place(x->cluster_loc, y->cluster_loc);
+        }
+        if (same)
+            return k->arch_program[i].program;
+    }
+    return NULL;
+}
+
 /* The program again where an architecture has sizes of its own. The function stands on top of the stack. */
 static void trace_architectures(struct reader *r, int table)
 {
@@ -192,20 +213,24 @@ static void trace_architectures(struct reader *r, int table)
             continue;
         }
         lua_settop(L, top);
+        struct program *same = find_same(k, p);
         struct spec_arch_program *grown = arena_grow(r->arena, k->arch_program, k->arch_program_count, sizeof *grown);
         reader_check(r, grown);
         k->arch_program = grown;
-        if (trace_program(r, p))
-            k->arch_program[k->arch_program_count++] = (struct spec_arch_program){*arch, p};
+        if (same || trace_program(r, p))
+            k->arch_program[k->arch_program_count++] = (struct spec_arch_program){*arch, same ? same : p};
     }
 }
 
 /* The newest architecture that the kernel is for. */
 static const char *preferred(const struct reader *r)
 {
+    const struct spec_kernel *k = &r->spec->kernel[r->now];
     const char *newest = "";
-    for (const char *const *arch = r->options->arch; arch && *arch; arch++)
-        newest = is_listed(&r->spec->kernel[r->now], *arch) ? *arch : newest;
+    const bool unnamed = k->arch_count == 0 && r->options->arch_unnamed;
+    const char *const *all = unnamed ? r->options->arch_unnamed : r->options->arch;
+    for (const char *const *arch = all; arch && *arch; arch++)
+        newest = is_listed(k, *arch) ? *arch : newest;
     return newest;
 }
 

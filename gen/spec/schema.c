@@ -12,11 +12,30 @@ const struct spec_row spec_rows[SPEC_FIELD_COUNT] = {
 #undef SPEC_FIELD
 };
 
+static bool names(const struct spec_kernel *kernel, const char *arch)
+{
+    for (int i = 0; i < kernel->arch_count; i++)
+        if (strcmp(kernel->arch[i].name, arch) == 0)
+            return true;
+    return false;
+}
+
+const char *spec_named(const struct spec_kernel *kernel, const char *arch)
+{
+    if (names(kernel, arch))
+        return arch;
+    for (const char *const *pair = kernel->arch_like; pair && *pair; pair += 2)
+        if (strcmp(pair[0], arch) == 0 && names(kernel, pair[1]))
+            return pair[1];
+    return NULL;
+}
+
 void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out)
 {
+    const char *named = spec_named(kernel, arch);
     *out = kernel->fields;
-    for (int i = 0; i < kernel->arch_count; i++)
-        for (int f = 0; strcmp(kernel->arch[i].name, arch) == 0 && f < SPEC_FIELD_COUNT; f++)
+    for (int i = 0; i < kernel->arch_count && named; i++)
+        for (int f = 0; strcmp(kernel->arch[i].name, named) == 0 && f < SPEC_FIELD_COUNT; f++)
             if (kernel->arch[i].fields.value[f].set)
                 out->value[f] = kernel->arch[i].fields.value[f];
 }
@@ -31,8 +50,9 @@ int64_t spec_field_value(const struct spec_fields *fields, enum spec_field field
 
 const struct program *spec_program(const struct spec_kernel *kernel, const char *arch)
 {
-    for (int i = 0; i < kernel->arch_program_count; i++)
-        if (strcmp(kernel->arch_program[i].arch, arch) == 0)
+    const char *named = kernel->arch_count ? spec_named(kernel, arch) : arch;
+    for (int i = 0; i < kernel->arch_program_count && named; i++)
+        if (strcmp(kernel->arch_program[i].arch, named) == 0)
             return kernel->arch_program[i].program;
     return kernel->program;
 }

@@ -161,6 +161,7 @@ struct spec_kernel {
     struct spec_fields fields;
     struct spec_arch *arch; /* in the order of the architecture table; none: every one the family knows */
     int arch_count;
+    const char *const *arch_like; /* as in spec_options */
     struct spec_tune *tune; /* in the order of the schema */
     int tune_count;
     struct spec_axis_tune *axis_tune;
@@ -228,6 +229,8 @@ struct spec_family {
 struct spec_options {
     const char *const *arch; /* names of the known architectures, NULL-terminated */
     const char *const *arch_unnamed; /* those of a kernel that names none; NULL: all */
+    const char *const *arch_like; /* pairs, ended by NULL: the first has the second's fields and program in a kernel
+                                     that names the second and not it; NULL: none has */
     const char *const *arch_dots; /* of each what its dots multiply, "bf16, fp16"; NULL: the reference does not say */
     /* Text of a file that ships with the program, such as "lib/gemm.lua"; NULL: there are none. */
     bool (*library)(const char *name, const char **text, size_t *length);
@@ -258,6 +261,9 @@ int spec_run_reference(struct spec *spec, int kernel, const int64_t *dims, doubl
  * outermost first, and n: n.NAME is a dim, n[1], n[2], ... the tensor's extents. `to` receives its numbers, row-major
  * in the tensor's dims. Returns 0, or 1 with the fault in `diags`, 3 out of memory. */
 int spec_run_fill(struct spec *spec, int kernel, int tensor, const int64_t *dims, double *to, struct diag_set *diags);
+
+/* The architecture whose entry in the kernel's `arch` is for this one: itself, or one that it is like; NULL: none. */
+const char *spec_named(const struct spec_kernel *kernel, const char *arch);
 
 /* The fields of kernel on arch: the kernel's own with the architecture's put over them. */
 void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out);

@@ -108,7 +108,7 @@ int tune_again(const struct tune_options *o, const struct tune_clock *clock)
         status = tune_rows_of(&c.spec, &rows, &arena);
     for (a.kernel = 0; a.kernel < c.spec.kernel_count && status == 0; a.kernel++) {
         const struct arch *arch[COMPILE_ARCHITECTURES];
-        const int count = compile_architectures(&c.spec.kernel[a.kernel], arch);
+        const int count = compile_architectures(&c.spec.kernel[a.kernel], o->arch, arch);
         for (int i = 0; i < count && status == 0; i++) {
             a.arch = arch[i]->name;
             if ((!o->kernel || strcmp(o->kernel, c.spec.kernel[a.kernel].name) == 0) &&

@@ -70,7 +70,7 @@ static bool is_wanted(const struct tune_options *o, const struct spec_kernel *k)
 static const struct arch *arch_of(const struct tune_options *o, const struct spec_kernel *k)
 {
     const struct arch *arch[COMPILE_ARCHITECTURES], *found = NULL;
-    const int count = compile_architectures(k, arch);
+    const int count = compile_architectures(k, o->arch, arch);
     for (int i = 0; i < count; i++)
         if (!o->arch || strcmp(o->arch, arch[i]->name) == 0)
             found = arch[i];

@@ -232,7 +232,7 @@ static struct tmap_facts derive(const struct tw_tensormap_call *c, int cc)
     static const unsigned spans[8] = {0, 32, 64, 128, 128, 128, 128, 0};
     struct tmap_facts d = {.cc = cc, .rank = tmap_rank(c), .span = spans[c->swizzle < 7 ? c->swizzle : 7]};
     const struct tmap_dtype *dtype = tw_tmap_dtype(c->dtype);
-    d.block_smem = cc >= 120 ? shared_limit_sm_89 : shared_limit_sm_90;
+    d.block_smem = cc >= 120 ? shared_limit_sm_120a : shared_limit_sm_90;
     const int wide = c->func == TW_TENSORMAP_IM2COL_WIDE && cc >= 100;
     d.corner = d.rank >= 3 ? UINT64_C(1) << (wide ? 15 : tw_tmap_corner_bits(d.rank) - 1) : 0;
     if (!dtype || (c->func == TW_TENSORMAP_TILED && d.rank == 0))

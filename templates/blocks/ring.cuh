@@ -20,7 +20,8 @@
 //@     line, member, count = ", int line = __builtin_LINE()", "\nu32 step;  // stages gone past", "\n    ++p.step;"
 //@ end
 //@ -- Where wgmma reads, its wait is every thread's; where threads read, a warp's first lane waits for the others.
-//@ local full_phase, empty_phase, expected, threads_read = 0, 1, ring.tx_bytes, true
+//@ -- fenced: by a step of their own, which stands in front of the release.
+//@ local full_phase, empty_phase, expected, threads_read, fenced = 0, 1, ring.tx_bytes, true, false
 //@ for _, role in ipairs(roles) do
 //@     local steps = role.step
 //@     for i = 1, #steps do
@@ -29,7 +30,8 @@
 //@         elseif op == "wait_empty" then empty_phase = step.ring == ring.name and step.phase or empty_phase
 //@         elseif op == "expect" then expected = step.ring == ring.name and step.count or expected
 //@         elseif op == "read" and step.count > 0 then threads_read = false
-//@         elseif op == "fill" and has(step, "place") then several = true end
+//@         elseif op == "fill" and has(step, "place") then several = true
+//@         elseif op == "fence_async" then fenced = fenced or step.call == ring.name .. "_read" end
 //@     end
 //@ end
 
@@ -116,7 +118,26 @@ __device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p${
     barrier_wait(${ring.name}_full(p.stage), p.phase ^ ${full_phase}${at_full});
 }
 
-//@ if blocks > 1 then
+//@ if fenced then
+// Drainer, every thread: what it has read of the stage is read before the next bulk copy writes there, which would else
+// overtake the reads: an arrival alone does not hold it back (seen on an H200).
+//@ op fence_async ring = ring.name
+__device__ __forceinline__ void ${ring.name}_read()
+{
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncwarp();
+}
+
+//@ end
+//@ if fenced then
+// Drainer, every warp: nobody in it reads the stage any more, the one that was taken last.
+//@ op release ring = ring.name
+__device__ __forceinline__ void ${ring.name}_release(u32 stage)
+{
+    if (threadIdx.x % 32 == 0)
+        barrier_arrive(${ring.name}_empty(stage));
+}
+//@ elseif blocks > 1 then
 // Drainer, every warp: nobody here reads the stage any more. Tells every block that fills it, and advances.
 //@ op release ring = ring.name
 __device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)
@@ -153,7 +174,7 @@ __device__ __forceinline__ void ${ring.name}_drain(${ring.name}_position p${line
         ${ring.name}_advance(p);
     }
 }
-//@ else
+//@ elseif not fenced then
 // Drainer, every warp: nobody in it reads the stage any more. Advances.
 //@ op release ring = ring.name
 __device__ __forceinline__ void ${ring.name}_release(${ring.name}_position &p)

@@ -1365,6 +1365,8 @@ ${call}(${step.place}, ${ring}_stage${row});
 //@     elseif op == "read" and call then
 //@         local who = warps and "warp_m" or own_part
 ${call}(${step.place}, ${ring}_stage, ${who});
+//@     elseif op == "release" and warps then
+${call}(${ring}_stage);
 //@     elseif op == "release" then
 //@         if opt(step, "back", 0) > 0 then
 //@             local turn = model.loop[step.loop + 1].name .. "_turn"

@@ -2,12 +2,13 @@
 //@ param loads bool
 //@ param multicast bool
 //@ param stores bool
+//@ local space = copy_space()
 //@ if loads then
 // Starts the copy of the box at (inner, outer) into shared memory; its bytes are counted on the barrier.
 //@ op part
 __device__ __forceinline__ void tma_load(u32 destination, const tensor_map *map, u32 barrier, int inner, int outer)
 {
-    asm volatile("cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes "
+    asm volatile("cp.async.bulk.tensor.2d.${space}.global.mbarrier::complete_tx::bytes "
                  "[%0], [%1, {%3, %4}], [%2];" ::"r"(destination),
                  "l"(map), "r"(barrier), "r"(inner), "r"(outer)
                  : "memory");

@@ -5,6 +5,7 @@
 //@ param shares table
 //@ param stores table
 //@ param policies table
+//@ local space = copy_space()
 //@ local first = true
 //@ for _, word in ipairs(policies) do
 //@     if not first then
@@ -39,7 +40,7 @@ __device__ __forceinline__ u64 cache_${word}()
 // Starts the copy of the box at these coordinates into shared memory; its bytes are counted on the barrier.
 __device__ __forceinline__ void tma_load_${also}${rank}d(u32 destination, const tensor_map *map, u32 barrier${types}${policy})
 {
-    asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes${hint} "
+    asm volatile("cp.async.bulk.tensor.${rank}d.${space}.global.mbarrier::complete_tx::bytes${hint} "
                  "[%0], [%1, {${from}}], [%2]${operand};" ::"r"(destination),
                  "l"(map), "r"(barrier), ${bindings}${value}
                  : "memory");

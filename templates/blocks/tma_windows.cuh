@@ -14,6 +14,7 @@
 //@     for d = 0, rank - 1 do types = types .. ", int i" .. d end
 //@     for d = 1, rank - 2 do types = types .. ", u16 tap" .. d end
 //@     local several, mask, hint, policy = "", "", "", ""
+//@     local space = copy.shared and "shared::cluster" or copy_space()
 //@     if copy.shared then
 //@         several, mask, at = ".multicast::cluster", ", %" .. at, at + 1
 //@         types, bindings = types .. ", u16 blocks", bindings .. ', "h"(blocks)'
@@ -34,7 +35,7 @@
 //@     end
 __device__ __forceinline__ void tma_windows_${name}_${rank}d(u32 destination, const tensor_map *map, u32 barrier${types})
 {
-    asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes${several}${hint} "
+    asm volatile("cp.async.bulk.tensor.${rank}d.${space}.global.im2col.mbarrier::complete_tx::bytes${several}${hint} "
                  "[%0], [%1, {${from}}], [%2], {${taps}}${mask}${policy};" ::"r"(destination),
                  "l"(map), "r"(barrier), ${bindings}
                  : "memory");

@@ -13,7 +13,8 @@ static const struct arch_test_driver table = {
     mock_module_function, mock_function_set,   mock_max_active_clusters, mock_launch,      mock_encode_tiled,
 };
 
-/* Cubins for sm_80 (163840 bytes of shared memory), sm_86 and sm_89 (98304) and sm_90a (197632), PTX of sm_89. */
+/* Cubins for sm_80 (163840 bytes of shared memory), sm_86 and sm_89 (98304), sm_90a (197632) and sm_120a (98384), PTX
+ * of sm_89. */
 static const char *devices(void)
 {
     static const struct {
@@ -28,13 +29,15 @@ static const char *devices(void)
         {9, 0, 232448, "sm_90a", "CUBIN"},
         {9, 0, 166912, "sm_89", "PTX"}, /* no such device: what fits, and not what is nearest */
         {10, 0, 232448, "sm_89", "PTX"},
-        {12, 0, 101376, "sm_89", "PTX"},
+        {12, 0, 101376, "sm_120a", "CUBIN"},
+        {12, 0, 98368, "sm_89", "PTX"}, /* no such device either */
+        {12, 1, 101376, "sm_89", "PTX"},
         {12, 0, 65536, NULL, ""},
         {8, 6, 65536, NULL, ""},
     };
     static const char wanted[] = "the kernel was made for sm_80 (8.0 or newer of that major version, 163840 bytes), "
                                  "sm_86 (8.6 or newer of that major version, 98304 bytes), sm_89 (8.9 or newer, 98304 "
-                                 "bytes), sm_90a (9.0, 197632 bytes)";
+                                 "bytes), sm_90a (9.0, 197632 bytes), sm_120a (12.0, 98384 bytes)";
     size_t i;
     for (i = 0; i < sizeof device / sizeof *device; i++) {
         struct arch_test k;

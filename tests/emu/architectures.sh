@@ -26,14 +26,35 @@ sed 's/^kernel.*/kernel "large" { family = "gemm", A = A, B = B, D = tensor { M,
     ! "$program" plan "$work/large.lua" --arch sm_86 >>"$work/out" 2>&1 && grep -q '101376\|99 KB' "$work/out"
 ok $? "128 KB of stages are for sm_80, and too many for sm_86" "$work/out"
 
-# Of sm_80, sm_86 and sm_89 a device takes its own, else the nearest below of its major version, else the newest by PTX.
+# --arch asks for one of a kernel that names none, or names one that it is like, whose fields it then has.
+"$program" plan "$work/unnamed.lua" --arch sm_120a --variant 0 >"$work/out" 2>&1 &&
+    grep -q '^kernel unnamed on sm_120a$' "$work/out" && grep -q '^  ab  *3  *bulk  *A B ' "$work/out"
+ok $? "--arch sm_120a of a kernel that names none: bulk copies" "$work/out"
+sed 's/^kernel.*/kernel "named" { family = "gemm", A = A, B = B, D = tensor { M, N, dtype = "bf16" },\
+  arch = { sm_90a = {}, sm_80 = { tile = { n = 64 }, pipeline = { stages = 2 } } } }/' \
+    "$work/unnamed.lua" >"$work/named.lua"
+"$program" plan "$work/named.lua" --arch sm_120a --variant 0 >"$work/out" 2>&1 &&
+    grep -q '^  ab  *2  *bulk  *A B ' "$work/out" && grep -q '^  dot_sum .* 128 x 64 ' "$work/out" &&
+    [ "$("$program" plan "$work/named.lua" --variant 0 | sed -n 's/^kernel named on //p' | tr '\n' ' ')" = 'sm_80 sm_90a ' ]
+ok $? "--arch sm_120a of a kernel that names sm_80: its fields" "$work/out"
+sed 's/sm_90a = {}, sm_80 = {/sm_90a = {}, sm_120a = { asked = true,/; s/stages = 2/stages = 3/' "$work/named.lua" >"$work/asked.lua"
+"$program" plan "$work/asked.lua" --arch sm_120a --variant 0 >"$work/out" 2>&1 && grep -q '^  ab  *3  *bulk ' "$work/out" &&
+    [ "$("$program" plan "$work/asked.lua" --variant 0 | sed -n 's/^kernel named on //p' | tr '\n' ' ')" = 'sm_90a ' ]
+ok $? "asked = true: where --arch names it alone" "$work/out"
+sed 's/, sm_80 = {.*}, *pipe.*$/ } }/; s/arch = { sm_90a = {}.*/arch = { sm_90a = {} } }/' "$work/named.lua" >"$work/hopper.lua"
+! "$program" plan "$work/hopper.lua" --arch sm_120a >"$work/out" 2>&1 &&
+    grep -q "no kernel of .* has architecture 'sm_120a'" "$work/out"
+ok $? "what is for sm_90a alone is not for sm_120a" "$work/out"
+
+# Of sm_80, sm_86, sm_89 and sm_120a a device takes its own, else the nearest below of its major version, else the newest
+# by PTX, which sm_120a has none of.
 "$program" gen "$spec" --kernel gemm_ampere -o "$work/made" >"$work/out" 2>&1
 cat >"$work/choose.c" <<'C'
 #include "gemm_ampere.c"
 #include <stdio.h>
 int main(void)
 {
-    static const int capability[][2] = {{7, 5}, {8, 0}, {8, 6}, {8, 7}, {8, 9}, {9, 0}, {12, 0}};
+    static const int capability[][2] = {{7, 5}, {8, 0}, {8, 6}, {8, 7}, {8, 9}, {9, 0}, {10, 0}, {12, 0}, {12, 1}};
     for (unsigned i = 0; i < sizeof capability / sizeof *capability; i++) {
         const struct device device = {capability[i][0], capability[i][1], 233472, 132};
         int target = choose_target(&device);
@@ -43,7 +64,7 @@ int main(void)
 }
 C
 ${CC:-cc} -std=c99 -I"$work/made" "$work/choose.c" -o "$work/choose" -ldl >>"$work/out" 2>&1 && "$work/choose" >"$work/chosen"
-printf '%s\n' '7.5 none' '8.0 sm_80' '8.6 sm_86' '8.7 sm_86' '8.9 sm_89' '9.0 sm_89' '12.0 sm_89' |
+printf '%s\n' '7.5 none' '8.0 sm_80' '8.6 sm_86' '8.7 sm_86' '8.9 sm_89' '9.0 sm_89' '10.0 sm_89' '12.0 sm_120a' '12.1 sm_89' |
     diff - "$work/chosen" >>"$work/out"
 ok $? "each device takes the nearest" "$work/out"
 
@@ -52,11 +73,13 @@ if ! "$program" doctor >/dev/null 2>&1; then
     echo "1..$count"
     exit
 fi
-for arch in sm_80 sm_86 sm_89; do
-    "$program" run "$spec" --device emu --arch $arch --complete random --hazards fatal >"$work/out" 2>&1
-    ok $? "$spec on $arch" "$work/out"
-    "$program" run "$spec" --device none --arch $arch >"$work/out" 2>&1
-    ok $? "$spec compiles without spills for $arch" "$work/out"
-done
+both() { # spec arch
+    "$program" run "$1" --device emu --arch "$2" --complete random --hazards strict >"$work/out" 2>&1
+    ok $? "$1 on $2" "$work/out"
+    "$program" run "$1" --device none --arch "$2" >"$work/out" 2>&1
+    ok $? "$1 compiles without spills for $2" "$work/out"
+}
+for arch in sm_80 sm_86 sm_89 sm_120a; do both "$spec" $arch; done
+both tests/programs/architectures_attention.lua sm_120a
 echo "1..$count"
 [ "$failed" -eq 0 ]

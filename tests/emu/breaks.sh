@@ -131,14 +131,14 @@ AWK
 
 # ---- all runs, two at once
 "$program" run --break list >"$work/list" || ok 1 "run --break list" "$work/list"
-"$program" gen "$spec" --kernel gemm_bf16 -o "$work/text" >/dev/null || ok 1 "gen"
+"$program" gen "$spec" --kernel gemm_bf16 --arch sm_80,sm_90a,sm_120a -o "$work/text" >/dev/null || ok 1 "gen"
 : >"$work/jobs"
 while read -r name arch hazard text; do
     for mode in $modes; do
         echo "$work/planted.$name.$arch.$mode --break $name --arch $arch --complete ${mode%:*} --seed ${mode#*:}"
     done
 done <"$work/list" >>"$work/jobs"
-entries='gemm_bf16.sm_90a gemm_bf16__unaligned.sm_90a gemm_bf16.sm_80 gemm_bf16__unaligned.sm_80'
+entries='gemm_bf16.sm_90a gemm_bf16__unaligned.sm_90a gemm_bf16.sm_80 gemm_bf16__unaligned.sm_80 gemm_bf16.sm_120a'
 for entry in $entries; do
     text=$work/text/$entry.cu
     awk -f "$work/statements.awk" "$text" >"$work/statements.$entry"
@@ -178,7 +178,7 @@ done <"$work/list"
 
 for entry in $entries; do
     # A short list would mean that the text is no longer understood.
-    case $entry in *__unaligned.sm_80) least=1 ;; *.sm_80) least=4 ;; *) least=20 ;; esac
+    case $entry in *__unaligned.sm_80) least=1 ;; *.sm_80) least=4 ;; *.sm_120a) least=8 ;; *) least=20 ;; esac
     [ "$(wc -l <"$work/statements.$entry")" -ge $least ]
     ok $? "the synchronising statements of $entry.cu are seen" "$work/statements.$entry"
     while read -r first last statement; do

@@ -62,7 +62,7 @@ part == "fields" && /^    / { sub(/^ +/, ""); printf "| `%s` | %s | %s |\n", nam
     sub(/^[a-z]*: /, "")
     gsub(/ /, "`, `")
     printf "\nArchitectures are `%s`.\nA kernel that names none is for `sm_80`, which other GPUs of its major version run too ", $0
-    print "where it fits,\nand for `sm_90a`."
+    print "where it fits,\nand for `sm_90a`; where `--arch` names it, for each of the others as well."
     next
 }
 /^dots of / { sub(/^dots/, "Dots"); sub(/:/, " multiply"); printf "%s.\n", $0; next }

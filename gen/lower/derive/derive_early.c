@@ -358,8 +358,8 @@ static bool is_by_item(const struct derive *d, const struct derive_early *e)
 {
     const struct plan *p = d->work.l->plan;
     const struct program *program = d->work.program;
-    bool may = d->producer && !p->item_ring && d->abreast == d->consumers && d->work.op[e->loop].parent < 0 &&
-               !program->op[e->loop].parts && e->reads > 0;
+    bool may = d->producer && !d->synchronous && !p->item_ring && d->abreast == d->consumers &&
+               d->work.op[e->loop].parent < 0 && !program->op[e->loop].parts && e->reads > 0;
     for (int i = 0; i < e->reads; i++)
         may = may && e->read[i].along;
     for (int i = 0; i < e->loop; i++)

@@ -39,14 +39,14 @@ static int convert(struct derive *d, int op)
 }
 
 /* What threads have read of the stage they have read before it is given back: the next bulk copy would overtake them.
- */
+ * Where they read all operands, the release of every stage sees to that. */
 static int converted(struct derive *d, int op)
 {
     const struct plan_step step = {.op = PLAN_FENCE_ASYNC,
                                    .ring = d->ring[derive_ring_of(d, d->dot[op].load[0])].number,
                                    .tensor = -1,
                                    .call = call_of(d, op, "read")};
-    return d->producer ? derive_emit(d, d->consumer, step) : 0;
+    return d->producer && !d->synchronous ? derive_emit(d, d->consumer, step) : 0;
 }
 
 int derive_pass_on(struct derive *d, enum plan_op op, int only, const char *why)
@@ -145,6 +145,8 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
     if (!status && dot->converted)
         status = converted(d, op);
     status = status ? status : derive_own(d, dot->place, d->work.op[op].leaf);
+    if (!status && d->synchronous)
+        status = derive_release(d);
     return status ? status : derive_early_make(d, op);
 }
 

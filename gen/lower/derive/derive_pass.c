@@ -10,7 +10,6 @@
 #include "lower/family.h"
 
 enum {
-    ARRIVALS = 4,          /* every warp of a consumer releases for itself */
     MOST_COLUMN = 1 << 16, /* beyond every tile */
     BESIDE_PLACES = 48, /* registers of a consumer behind its loops: addresses, columns that are read ahead, results */
     BESIDE_STORES = 44, /* and more where stores of one dot's sums read a copy too: none of them is a loop then */
@@ -332,6 +331,7 @@ static bool in_flight(const struct derive *d, int group)
 /* Releases stages that no dot reads or will read any more, the oldest of each ring first. */
 int derive_release(struct derive *d)
 {
+    struct plan *p = d->work.l->plan;
     int status = 0;
     for (int r = 0; r < d->ring_count && !status; r++) {
         int unreleased = 0;
@@ -346,15 +346,23 @@ int derive_release(struct derive *d)
             memmove(&d->held[i], &d->held[i + 1], sizeof *d->held * (size_t)(d->helds - i - 1));
             d->helds--;
             i--;
+            if (d->synchronous) /* threads have read it themselves, and the next bulk copy would overtake them */
+                status = derive_emit(d, d->consumer,
+                                     (struct plan_step){.op = PLAN_FENCE_ASYNC,
+                                                        .ring = d->ring[r].number,
+                                                        .tensor = -1,
+                                                        .call = plan_text(p, "%s_read", d->ring[r].name)});
+            if (status)
+                break;
             status = derive_emit(d, d->consumer,
                                  (struct plan_step){.op = PLAN_RELEASE,
                                                     .ring = d->ring[r].number,
                                                     .tensor = -1,
                                                     .count = --unreleased,
-                                                    .arrivals = ARRIVALS,
+                                                    .arrivals = d->consumer->warps / d->consumer->instances,
                                                     .back = held.old,
                                                     .loop = held.old ? plan_some(d->loop[d->ring[r].parent]) : 0,
-                                                    .call = plan_text(d->work.l->plan, "%s_release", d->ring[r].name)});
+                                                    .call = plan_text(p, "%s_release", d->ring[r].name)});
         }
     }
     return status;
@@ -373,10 +381,11 @@ int derive_give_back(struct derive *d)
         const char *name = p->tensor[d->work.program->op[ring->load[0]].tensor].name;
         held->uses = 0;
         held->group = d->groups++; /* a group that is over */
-        status = derive_emit(
-            d, d->consumer,
-            (struct plan_step){
-                .op = PLAN_FENCE_ASYNC, .ring = ring->number, .tensor = -1, .call = plan_text(p, "%s_read", name)});
+        if (!d->synchronous)       /* else the release of every stage sees to that */
+            status = derive_emit(
+                d, d->consumer,
+                (struct plan_step){
+                    .op = PLAN_FENCE_ASYNC, .ring = ring->number, .tensor = -1, .call = plan_text(p, "%s_read", name)});
     }
     bool any = d->read != 0;
     d->read = 0;

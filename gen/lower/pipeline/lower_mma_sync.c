@@ -1,5 +1,6 @@
-/* Programs with dots on architectures that multiply by mma.sync: every thread fills rings by cp.async and multiplies,
- * each warp its own part of the tiles; results go straight from registers to global memory.
+/* Programs with dots on architectures that multiply by mma.sync, each warp its own part of the tiles; results go
+ * straight from registers to global memory. With tensor maps one more warp, the producer, fills rings by bulk copies;
+ * without, or where these cannot bring the tiles, every thread fills them by cp.async and multiplies.
  *
  * Variant 0 copies 16 bytes at a time and asks the tensors that dots read for rows that begin at multiples of 16 bytes;
  * variant 1, "unaligned", reads their elements one by one and asks for nothing. Results and what arithmetic reads are
@@ -13,10 +14,15 @@
 static int add_ring(struct pipeline *x, struct derive_ring *ring)
 {
     int stages = ring->parent >= 0 && ring->inner < 0 ? x->stages : 1;
-    struct plan_ring *r = family_add_ring(x->plan, ring->name, stages, PLAN_FILL_CP_ASYNC);
+    struct plan_ring *r = family_add_ring(x->plan, ring->name, stages, x->bulk ? PLAN_FILL_BULK : PLAN_FILL_CP_ASYNC);
     if (!r)
         return 3;
     ring->number = x->plan->ring_count - 1;
+    if (x->bulk) {
+        r->full_arrivals = 1;
+        r->tx_bytes = pipeline_stage_bytes(x, ring);
+        r->empty_arrivals = x->warps_m * x->d.warps_n;
+    }
     return pipeline_ring_tiles(x, ring, r);
 }
 
@@ -70,23 +76,50 @@ static int roles(struct pipeline *x)
     int warps = x->warps_m * x->d.warps_n, status = 0;
     for (int r = 0; r < x->d.ring_count && !status; r++)
         status = add_ring(x, &x->d.ring[r]);
-    x->d.meeting = p->barrier_count;
-    if (status || family_add_barrier(p, "block", 0, 32 * warps) || !family_add_role(p, "block", 1, 0, warps, 0))
+    for (int r = 0; r < x->d.ring_count && !status && x->bulk; r++)
+        status = pipeline_barriers(x, x->d.ring[r].number);
+    x->d.meeting = x->d.part_meeting = p->barrier_count;
+    const bool meets = !x->bulk || x->d.part_tile;
+    if (status || (meets && family_add_barrier(p, "block", x->bulk, 32 * warps)))
         return 3;
-    x->d.producer = NULL;
-    x->d.registers = p->register_limit;
+    if (!x->bulk) {
+        if (!family_add_role(p, "block", 1, 0, warps, 0))
+            return 3;
+    } else {
+        if (!family_add_role(p, "producer", 1, warps, x->grouped ? 4 : 1, x->grouped) ||
+            !family_add_role(p, "consumer", 1, 0, warps, x->grouped ? x->d.registers : 0))
+            return 3;
+        x->d.producer = &p->role[p->role_count - 2];
+        x->d.producer->one_thread = true;
+    }
     x->d.consumer = &p->role[p->role_count - 1];
     return derive_steps(&x->d);
 }
 
 /* Of each store beyond the first, for which a block's share of registers has room. */
-enum { STORE_REGISTERS = 16 };
+enum {
+    STORE_REGISTERS = 16,
+    SPARE_REGISTERS = 16, /* of a thread that multiplies, beyond the estimate */
+};
+
+/* Where a thread's share does not suffice, the producer is a warpgroup and keeps as many registers as the others leave:
+ * what a copy of data's own places takes is not known. Returns what a thread of theirs has then; 0: it is none. */
+static int group(struct pipeline *x, int warps, int share, int needed)
+{
+    int producer = share;
+    while (producer > MMA_SYNC_PRODUCER && mma_sync_registers_moved(x, warps, producer) < needed + SPARE_REGISTERS)
+        producer -= 8;
+    const int moved = mma_sync_registers_moved(x, warps, producer);
+    x->grouped = moved > share && needed > share ? producer : 0;
+    return moved;
+}
 
 static int launch(struct pipeline *x)
 {
     struct plan *p = x->plan;
     const struct arch *arch = x->l->arch;
-    int threads = 32 * x->warps_m * x->d.warps_n, shared = 0;
+    const int warps = x->warps_m * x->d.warps_n, threads = mma_sync_register_threads(x, warps);
+    int shared = 0;
     for (int r = 0; r < x->d.ring_count; r++)
         shared += pipeline_stage_bytes(x, &x->d.ring[r]) *
                   (x->d.ring[r].parent >= 0 && x->d.ring[r].inner < 0 ? x->stages : 1);
@@ -99,13 +132,16 @@ static int launch(struct pipeline *x)
     while (blocks > 1 && needed > arch->registers_per_sm / (threads * blocks) / 8 * 8)
         blocks--;
     p->blocks_per_sm = blocks < 1 ? 1 : blocks;
-    p->launch.block = threads;
-    p->launch.min_blocks = p->blocks_per_sm;
     const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
     int share = arch->registers_per_sm / (threads * p->blocks_per_sm) / 8 * 8;
+    const int moved = p->blocks_per_sm == 1 ? group(x, warps, share, needed) : 0;
+    p->launch.block = mma_sync_threads(x, warps);
+    p->launch.min_blocks = p->blocks_per_sm;
     p->register_limit = most->set                            ? (int)most->integer
+                        : x->grouped                         ? 0
                         : share < arch->registers_per_thread ? share
                                                              : arch->registers_per_thread;
+    x->d.registers = x->grouped ? moved : p->register_limit;
     p->allow_spills = spills->set && spills->integer;
     return family_add_value(p, "pipeline.warps_m", x->warps_m) || family_add_value(p, "pipeline.warps_n", x->d.warps_n)
                ? 3
@@ -134,6 +170,10 @@ static int decide(struct pipeline *x)
         x->cluster[i] = 1;
     if (status)
         return status;
+    const char *no_bulk = x->l->arch->tma ? mma_sync_no_bulk(x) : NULL;
+    x->bulk = x->l->arch->tma && !no_bulk;
+    if (no_bulk && family_reason(p, "rings", "cp_async", "%s", no_bulk))
+        return 3;
     status = mma_sync_warps(x);
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
@@ -150,7 +190,7 @@ static int decide(struct pipeline *x)
         return status;
     expr_free(&p->fused); /* the program's own nodes: those of the steps take their place */
     status = pipeline_loops(x);
-    status = status ? status : prologues(x);
+    status = status || x->bulk ? status : prologues(x);
     status = status ? status : launch(x);
     status = status ? status : items(x);
     status = status ? status : pipeline_part_memory(x);
@@ -184,7 +224,7 @@ static int variants(const struct spec *spec, const struct spec_kernel *kernel, c
 
 static int lower(const struct program_lowering *l)
 {
-    return pipeline_lower(l, "program.sm_80.cu", decide);
+    return pipeline_lower_split(l, "program.mma_sync.cu", decide);
 }
 
 const struct program_lowerer program_lower_mma_sync = {"mma_sync", takes, variants, lower};

@@ -41,7 +41,7 @@ static void note_ways(const struct pipeline *x)
         for (int r = 0; r < x->d.ring_count; r++)
             for (int k = 0; k < x->d.ring[r].load_count; k++)
                 if (x->d.ring[r].load[k] == i)
-                    way = x->d.ring[r].copied || x->d.synchronous ? "cp_async" : "bulk";
+                    way = x->d.ring[r].copied || (x->d.synchronous && !x->bulk) ? "cp_async" : "bulk";
         for (int k = 0; k < x->program->op_count; k++)
             if (x->program->op[k].kind == PROGRAM_DOT && x->d.dot[k].resident && x->d.dot[k].load[0] == i)
                 way = "resident";
@@ -460,7 +460,7 @@ static int add_ring(struct pipeline *x, struct derive_ring *ring, int stages)
     return pipeline_ring_tiles(x, ring, r);
 }
 
-static int add_barriers(struct pipeline *x, int number)
+int pipeline_barriers(struct pipeline *x, int number)
 {
     char full[128], empty[128];
     struct plan_ring *r = &x->plan->ring[number];
@@ -591,11 +591,11 @@ static int memory_and_roles(struct pipeline *x)
         status = 3;
     status = status ? status : pipeline_item_memory(x);
     for (int r = 0; r < x->d.ring_count && !status; r++)
-        status = add_barriers(x, x->d.ring[r].number);
+        status = pipeline_barriers(x, x->d.ring[r].number);
     if (!status && p->item_ring)
-        status = add_barriers(x, plan_number(p->item_ring));
+        status = pipeline_barriers(x, plan_number(p->item_ring));
     if (!status && x->d.parts)
-        status = add_barriers(x, plan_number(x->d.parts));
+        status = pipeline_barriers(x, plan_number(x->d.parts));
     if (status)
         return status;
     int consumers = x->d.consumers;

@@ -1,7 +1,7 @@
 /* Inside the lowerings of programs with dots. To TMA, mbarriers and wgmma: lower_pipeline.c decides shapes, budgets,
  * shared memory and the order of items, pipeline_tensors.c how tiles lie and travel, pipeline_cluster.c what blocks
- * share. To cp.async and mma.sync: lower_mma_sync.c, which takes from these what both have. The order of steps is the
- * derivation's (derive.h).
+ * share. To mma.sync, with cp.async or TMA: lower_mma_sync.c, which takes from these what both have. The order of steps
+ * is the derivation's (derive.h).
  */
 #ifndef TW_GEN_LOWER_PIPELINE_PIPELINE_H
 #define TW_GEN_LOWER_PIPELINE_PIPELINE_H
@@ -35,6 +35,8 @@ struct pipeline {
     struct program_lowering own; /* pipeline_list.c: of a program whose loop goes by a list, and as it was without */
     struct derive *plain;        /* NULL: none does */
 
+    bool bulk;           /* lower_mma_sync.c: a producer's bulk copies fill the rings; */
+    int grouped;         /* it is a warpgroup then, which keeps so many registers, the others have more; 0: it is not */
     int warps_m, stages; /* lower_mma_sync.c: warps along the rows (along the columns: d.warps_n); of rings */
     int slab, parts;     /* of a row of a warp's: registers for each 8 columns that are stored; in how many parts */
 };
@@ -58,7 +60,10 @@ int pipeline_visible(struct pipeline *x);
  * be told of the kernel without the rest is told. */
 int pipeline_lower(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *));
 
-/* The same of the program with rows and columns swapped, where that is said or chosen (pipeline_swap.c). */
+/* The same of a block's part of the program, where the spec splits a loop (lower.h, program_split). */
+int pipeline_lower_split(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *));
+
+/* That of the program with rows and columns swapped, where that is said or chosen (pipeline_swap.c). */
 int pipeline_lower_swapped(const struct program_lowering *l, const char *template_name,
                            int (*decide)(struct pipeline *));
 
@@ -93,6 +98,8 @@ int pipeline_stage_bytes(const struct pipeline *x, const struct derive_ring *rin
 
 /* The tensors of a ring of the Plan, each with its stages in shared memory. 0 or 3. */
 int pipeline_ring_tiles(struct pipeline *x, const struct derive_ring *ring, struct plan_ring *to);
+
+int pipeline_barriers(struct pipeline *x, int number); /* the ring's mbarriers, in shared memory. 0 or 3 */
 
 /* The variable of each loop. Its range is said where the loop is walked. 0, 1, 3. */
 int pipeline_loops(struct pipeline *x);
@@ -225,6 +232,10 @@ int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int row
 
 /* Tiles and boxes of what is loaded for dots and stored, operands of the instructions, tensor maps. 0, 1, 3. */
 int pipeline_tensors(struct pipeline *x);
+int pipeline_maps(struct pipeline *x); /* of those that come by TMA. 0 or 3 */
+
+/* What becomes of the tensor in the L2, where the kernel says so. 0 or 3. */
+int pipeline_cached(struct pipeline *x, int tensor);
 int pipeline_check_store(const struct pipeline *x, int op); /* its value has the columns of its place */
 
 /* What steps read element by element: pairs of neighbours as one word where that can be, extents for the bounds. Once
@@ -253,17 +264,26 @@ int pipeline_chunk(struct pipeline *x, int op, int columns, int least);
  * *whole: a slab is a whole row; else it may be a part of one. */
 int pipeline_slab(const struct pipeline *x, bool *whole);
 
-/* ---- pipeline_mma_sync.c: shapes and layouts of cp.async and mma.sync. Each returns 0, 1 a fault, 3 -------------- */
+/* ---- pipeline_mma_sync.c: shapes and layouts of mma.sync. Each returns 0, 1 a fault, 3 --------------------------- */
 
 enum {
     MMA_SYNC_M = 16,
     MMA_SYNC_N = 8,
 };
 
+/* Threads of a block with so many warps that multiply. */
+static inline int mma_sync_threads(const struct pipeline *x, int warps)
+{
+    return 32 * (warps + (x->grouped ? 4 : x->bulk));
+}
+
 int mma_sync_warps(struct pipeline *x);       /* warps and their parts of the tiles */
 int mma_sync_dot(struct pipeline *x, int op); /* its instruction and places */
 int mma_sync_tensors(struct pipeline *x);     /* tiles in shared memory, outputs */
 int mma_sync_stages(struct pipeline *x);      /* how many stages rings of loops have, into x->stages */
+
+/* Why bulk copies cannot bring what dots read, once the derivation is open; NULL: they do. */
+const char *mma_sync_no_bulk(const struct pipeline *x);
 
 /* Registers of a thread, about: what places hold, two steps of operands, the rest. Above `limit` the compiler reads
  * operands later, and one step of them is held. */
@@ -273,6 +293,14 @@ int mma_sync_registers(const struct pipeline *x, int limit);
 int mma_sync_registers_at_most(const struct pipeline *x, int limit);
 int mma_sync_registers_at_ease(const struct pipeline *x); /* with which it need not wait for some to become free */
 int mma_sync_register_limit(const struct pipeline *x);    /* that a thread of the block can have */
+
+int mma_sync_register_threads(const struct pipeline *x, int warps); /* whose registers such a block takes */
+
+/* That a thread can have where the producer is a warpgroup, and keeps `producer` itself, at the least
+ * MMA_SYNC_PRODUCER; 0: it cannot be one. */
+int mma_sync_registers_moved(const struct pipeline *x, int warps, int producer);
+
+enum { MMA_SYNC_PRODUCER = 40 };
 int mma_sync_check_registers(struct pipeline *x);
 
 #endif

@@ -19,6 +19,9 @@ enum {
     COPY_REGISTERS = 4,
     UNEVEN_REGISTERS = 5, /* of every copy where a row's number of steps along k is no power of two: its place under the
                              swizzle is not the sum of a thread's first one and a constant; */
+    MOST_MOVED = 240,     /* registers of a thread by setmaxnreg */
+    STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
+    MOST_BOX = 256,       /* elements of a tensor map's box along one dim */
     UNEVEN_TENSOR = 4,    /* and what a store reads has its address kept across the loop, where parts leave none over */
 };
 
@@ -125,14 +128,14 @@ int mma_sync_warps(struct pipeline *x)
     x->warps_m = pipeline_choose(x, "pipeline.warps_m", warps_m, why);
     x->d.warps_n = pipeline_choose(x, "pipeline.warps_n", warps_n, why);
     x->d.blocks = rows / x->warps_m / MMA_SYNC_M;
-    int threads = 32 * x->warps_m * x->d.warps_n;
+    int threads = mma_sync_threads(x, x->warps_m * x->d.warps_n);
     if (threads <= x->l->arch->max_threads)
         return 0;
     char text[200];
     const struct spec_value *m = pipeline_field(x, "pipeline.warps_m");
     snprintf(text, sizeof text, "%d x %d warps are %d threads, and %s has %d in a block; write %d", x->warps_m,
              x->d.warps_n, threads, x->l->arch->name, x->l->arch->max_threads,
-             x->l->arch->max_threads / 32 / x->d.warps_n);
+             (x->l->arch->max_threads / 32 - x->bulk) / x->d.warps_n);
     return pipeline_report(x, m->loc, "pipeline.warps_m", "THREADS", text);
 }
 
@@ -189,10 +192,34 @@ int mma_sync_dot(struct pipeline *x, int op)
 
 /* ---- registers --------------------------------------------------------------------------------------------------- */
 
+/* A block's registers are given out to four warps at a time (the CUDA occupancy calculator: warp allocation
+ * granularity): beside eight warps a producer's takes those of four. */
+int mma_sync_register_threads(const struct pipeline *x, int warps)
+{
+    return x->bulk ? (warps + 1 + 3) / 4 * 128 : 32 * warps;
+}
+
+int mma_sync_registers_moved(const struct pipeline *x, int warps, int producer)
+{
+    const int all = warps + 4, begin = x->l->arch->registers_per_block / (32 * all) / 8 * 8;
+    const int each = (begin * all - 4 * producer) / warps / 8 * 8;
+    if (!x->bulk || !x->l->arch->setmaxnreg || warps % 4 || 32 * all > x->l->arch->max_threads)
+        return 0;
+    return each < MOST_MOVED ? each : MOST_MOVED;
+}
+
+static int limit_of(const struct pipeline *x, int warps)
+{
+    const struct arch *arch = x->l->arch;
+    const int share = arch->registers_per_block / mma_sync_register_threads(x, warps) / 8 * 8;
+    const int own = share < arch->registers_per_thread ? share : arch->registers_per_thread;
+    const int moved = mma_sync_registers_moved(x, warps, MMA_SYNC_PRODUCER);
+    return moved > own ? moved : own;
+}
+
 int mma_sync_register_limit(const struct pipeline *x)
 {
-    int limit = x->l->arch->registers_per_block / (32 * x->warps_m * x->d.warps_n) / 8 * 8;
-    return limit < x->l->arch->registers_per_thread ? limit : x->l->arch->registers_per_thread;
+    return limit_of(x, x->warps_m * x->d.warps_n);
 }
 
 /* Operands that are not in registers already, of the dot that holds most: two steps along k, or one. */
@@ -286,7 +313,7 @@ static int copies(const struct pipeline *x, int columns, int threads)
 {
     const struct plan_mma *mma = &x->plan->mma[0];
     int64_t bytes = 0;
-    for (int o = 0; o < 2 && x->plan->mma_count == 1; o++)
+    for (int o = 0; o < 2 && x->plan->mma_count == 1 && !x->bulk; o++)
         if (mma->operand[o].tensor >= 0) {
             int64_t tile = x->plan->tensor[mma->operand[o].tensor].tile_bytes;
             bytes += o ? tile * columns / (mma->blocks_n * MMA_SYNC_N * x->d.warps_n) : tile;
@@ -314,7 +341,7 @@ int mma_sync_registers_at_most(const struct pipeline *x, int limit)
 /* The widest tile of as many rows whose sums fit, of a program with one dot; 0: none, or it is not known. */
 static int columns_that_fit(const struct pipeline *x, int op)
 {
-    int rows = x->d.rows, most = x->l->arch->registers_per_thread;
+    int rows = x->d.rows;
     if (x->plan->mma_count > 1 || x->plan->place_count > 1)
         return 0;
     int beside = stored(x) / x->plan->mma[0].blocks_n; /* of each block of columns */
@@ -322,7 +349,7 @@ static int columns_that_fit(const struct pipeline *x, int op)
         int warps_m, warps_n;
         pick_warps(x, rows, n, &warps_m, &warps_n);
         int m_blocks = rows / warps_m / MMA_SYNC_M, n_blocks = n / warps_n / MMA_SYNC_N;
-        int limit = x->l->arch->registers_per_block / (32 * warps_m * warps_n) / 8 * 8;
+        int limit = limit_of(x, warps_m * warps_n);
         int step = m_blocks * 4 + n_blocks * 2, ahead = n_blocks % 2 ? 3 * step / 4 : step / 2;
         int part = by_pairs(m_blocks, n_blocks) ? 2 * 4 * m_blocks + 8 : step + ahead;
         int stores = beside * n_blocks,
@@ -330,7 +357,7 @@ static int columns_that_fit(const struct pipeline *x, int op)
         int chunks = n % 64 == 0 ? 8 : n % 32 == 0 ? 4 : n % 16 == 0 ? 2 : 1;
         needed += turned(&x->plan->mma[0], n_blocks, warps_n, chunks, copies(x, n, 32 * warps_m * warps_n),
                          tensors_beside(x));
-        if (n % (warps_n * MMA_SYNC_N) == 0 && needed <= (limit < most ? limit : most))
+        if (n % (warps_n * MMA_SYNC_N) == 0 && needed <= limit)
             return n;
     }
     return 0;
@@ -468,8 +495,12 @@ static int operand(struct pipeline *x, int op, int which)
                    (!before.tile_bytes || before.access == PLAN_ACCESS_CP_ASYNC);
     if (chunks && check_chunks(x, o))
         return 1;
-    t->access = aligned ? PLAN_ACCESS_CP_ASYNC : PLAN_ACCESS_GLOBAL;
-    t->align = aligned ? 16 : size;
+    if (!x->bulk) {
+        t->access = aligned ? PLAN_ACCESS_CP_ASYNC : PLAN_ACCESS_GLOBAL;
+        t->align = aligned ? 16 : size;
+    } else if (pipeline_cached(x, o->tensor) || (!before.tile_bytes && pipeline_share(x, k->load[which], true))) {
+        return 3;
+    }
     t->multicast = 1;
     if (before.tile_bytes && (memcmp(before.tile, t->tile, sizeof before.tile) != 0 ||
                               memcmp(&before.window, &t->window, sizeof before.window) != 0 ||
@@ -528,7 +559,44 @@ int mma_sync_tensors(struct pipeline *x)
     }
     for (int i = 0; i < x->plan->tensor_count; i++)
         x->d.copies = x->d.copies || x->plan->tensor[i].access == PLAN_ACCESS_CP_ASYNC;
-    return status;
+    return status || !x->bulk ? status : pipeline_maps(x);
+}
+
+/* ---- bulk copies ------------------------------------------------------------------------------------------------- */
+
+/* A constant stride of the tensor's that is no multiple of the 16 bytes that maps ask for. */
+static bool has_odd_stride(const struct pipeline *x, const struct plan_tensor *t)
+{
+    const int elements = 16 / (int)tw_dtype_bytes(t->dtype);
+    int64_t stride;
+    for (int d = 0; d + 1 < t->rank; d++)
+        if (expr_is_int(&x->plan->graph, t->stride[d], &stride) && stride % elements)
+            return true;
+    return false;
+}
+
+const char *mma_sync_no_bulk(const struct pipeline *x)
+{
+    if (x->l->variant != 0)
+        return "rows begin anywhere";
+    for (int r = 0; r < x->d.ring_count; r++)
+        for (int i = 0; i < x->d.ring[r].load_count; i++) {
+            const struct program_op *o = &x->program->op[x->d.ring[r].load[i]];
+            const struct spec_via *said = program_via(x->l->kernel, o);
+            if (said && strcmp(said->word, "cp_async") == 0)
+                return "the spec says so";
+            if (o->window.dims)
+                return "windows of images are gathered by threads";
+            if (has_odd_stride(x, &x->plan->tensor[o->tensor]))
+                return "a constant row is no multiple of 16 bytes";
+            for (int d = 0; d < x->plan->tensor[o->tensor].rank; d++) {
+                if (o->at[d].limit >= 0)
+                    return "rows end where data say";
+                if (!o->at[d].column && o->at[d].length > MOST_BOX)
+                    return "rows of a tile are more than a map's box takes";
+            }
+        }
+    return NULL;
 }
 
 /* ---- stages ------------------------------------------------------------------------------------------------------ */
@@ -538,7 +606,7 @@ int mma_sync_stages(struct pipeline *x)
     int each = 0, once = 0, limit = x->l->arch->shared_limit;
     char why[120];
     for (int r = 0; r < x->d.ring_count; r++) {
-        int bytes = pipeline_stage_bytes(x, &x->d.ring[r]);
+        int bytes = pipeline_stage_bytes(x, &x->d.ring[r]) + (x->bulk ? STAGE_BARRIERS : 0);
         bool ahead = x->d.ring[r].parent >= 0 && x->d.ring[r].inner < 0;
         each += ahead ? bytes : 0;
         once += ahead ? 0 : bytes;

@@ -91,7 +91,7 @@ static void loops_as_written(struct plan *p, const struct program_swapped *swapp
 }
 
 /* What the operands say stands before what is split: blocks share columns of what then is computed. */
-static int lower_split(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *))
+int pipeline_lower_split(const struct program_lowering *l, const char *template_name, int (*decide)(struct pipeline *))
 {
     struct spec_kernel kernel = *l->kernel;
     struct expr_graph graph = {.memory = l->kernel->graph.memory};
@@ -110,7 +110,7 @@ int pipeline_lower_swapped(const struct program_lowering *l, const char *templat
 {
     int status = choose(l);
     if (status >= 0)
-        return status ? status : lower_split(l, template_name, decide);
+        return status ? status : pipeline_lower_split(l, template_name, decide);
     struct program_swapped swapped;
     struct program_swap_fault fault;
     struct spec_kernel kernel = *l->kernel;
@@ -123,7 +123,7 @@ int pipeline_lower_swapped(const struct program_lowering *l, const char *templat
     kernel.program = &swapped.program;
     own.kernel = &kernel;
     own.swapped = true;
-    status = status ? status : lower_split(&own, template_name, decide);
+    status = status ? status : pipeline_lower_split(&own, template_name, decide);
     loops_as_written(l->plan, &swapped);
     program_swap_free(&swapped);
     return status;

@@ -90,8 +90,7 @@ int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int row
                           t->name);
 }
 
-/* What becomes of the tensor in the L2, where the kernel says so. 0 or 3. */
-static int cached(struct pipeline *x, int tensor)
+int pipeline_cached(struct pipeline *x, int tensor)
 {
     struct plan_tensor *t = &x->plan->tensor[tensor];
     for (int i = 0; i < x->l->kernel->cache_count; i++)
@@ -130,7 +129,7 @@ static int operand(struct pipeline *x, int op, int which)
         return status;
     t->run = t->gathered && !copied ? pipeline_run_of(x, k->load[which], rows) : 0;
     t->multicast = 1;
-    if (pipeline_share(x, k->load[which], !known) || cached(x, o->tensor))
+    if (pipeline_share(x, k->load[which], !known) || pipeline_cached(x, o->tensor))
         return 3;
     for (int d = 0; d + 1 < t->rank; d++)
         if (t->box[d] > MOST_BOX && !copied)
@@ -189,7 +188,7 @@ static int along(struct pipeline *x, const struct derive_along *a)
         t->tile[d] = t->box[d] = o->at[d].length > 0 ? o->at[d].length : 1;
     t->boxes = 1;
     t->box_bytes = t->tile_bytes = x->d.rows * (int)tw_dtype_bytes(t->dtype);
-    if (cached(x, o->tensor) || family_add_value(x->plan, plan_text(x->plan, "share.%s", t->name), 1))
+    if (pipeline_cached(x, o->tensor) || family_add_value(x->plan, plan_text(x->plan, "share.%s", t->name), 1))
         return 3;
     return family_reason(x->plan, plan_text(x->plan, "via.%s", t->name), "bulk",
                          "a number a row: it comes in the stage of the tiles that the same turn multiplies");
@@ -295,7 +294,7 @@ static int output(struct pipeline *x, int op)
     t->whole_rows = true;
     if (!status && t->tile_bytes > x->stored)
         x->stored = t->tile_bytes;
-    if (!status && cached(x, o->tensor))
+    if (!status && pipeline_cached(x, o->tensor))
         return 3;
     if (!status && beyond >= 0 && family_add_value(x->plan, plan_text(x->plan, "limited.%s", t->name), 1))
         return 3;
@@ -330,8 +329,12 @@ int pipeline_tensors(struct pipeline *x)
     }
     for (int i = 0; i < x->d.along_count && !status; i++)
         status = along(x, &x->d.along[i]);
-    if (status)
-        return status;
+    status = status ? status : pipeline_maps(x);
+    return status ? status : pipeline_part_maps(x);
+}
+
+int pipeline_maps(struct pipeline *x)
+{
     const struct spec_value *promotion = pipeline_field(x, "l2_promotion");
     int l2 = promotion->set ? (int)promotion->integer : 2, promoted = 0;
     for (int i = 0; i < x->plan->tensor_count; i++)
@@ -342,7 +345,7 @@ int pipeline_tensors(struct pipeline *x)
         }
     if (!promoted)
         program_field_idle(x->l, FIELD_PROMOTION);
-    return pipeline_part_maps(x);
+    return 0;
 }
 
 /* ---- elements ---------------------------------------------------------------------------------------------------- */
@@ -456,7 +459,7 @@ int pipeline_elements(struct pipeline *x)
     int status = pipeline_check_elements(x);
     if (status)
         return status;
-    if (x->l->arch->tma)
+    if (!x->d.synchronous)
         read_pairs(x);
     return element_extents(x->plan);
 }

@@ -221,10 +221,10 @@ static void test_tuned(void **state)
         plan_free(&plan[i]);
 }
 
-/* Four architectures, of which each has its own shared memory: the choice among devices that are simulated. */
+/* Five architectures, of which each has its own shared memory: the choice among devices that are simulated. */
 static void test_architectures(void **state)
 {
-    enum { IMAGES = 4 };
+    enum { IMAGES = 5 };
     static const struct {
         const char *arch, *cubin, *ptx;
         int shared_bytes;
@@ -233,6 +233,7 @@ static void test_architectures(void **state)
         {"sm_86", "CUBIN of sm_86", NULL, 98304},
         {"sm_89", "CUBIN of sm_89", "PTX of sm_89", 98304},
         {"sm_90a", "CUBIN of sm_90a", NULL, 197632},
+        {"sm_120a", "CUBIN of sm_120a", NULL, 98384},
     };
     static struct plan plan[IMAGES];
     struct host_image image[IMAGES];

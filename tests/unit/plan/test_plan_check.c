@@ -47,12 +47,14 @@ static void test_architectures(void **state)
     assert_ptr_equal(arch_find("sm_86"), arch_all[1]);
     assert_ptr_equal(arch_find("sm_89"), arch_all[2]);
     assert_ptr_equal(arch_find("sm_90a"), arch_all[3]);
-    assert_null(arch_all[4]);
+    assert_ptr_equal(arch_find("sm_120a"), arch_all[4]);
+    assert_null(arch_all[5]);
     assert_null(arch_find("sm_90"));
     assert_null(arch_find(NULL));
     assert_int_equal(arch_find("sm_80")->shared_limit, 163 * 1024);
     assert_int_equal(arch_find("sm_86")->shared_limit, 99 * 1024);
     assert_int_equal(arch_find("sm_90a")->shared_limit, 227 * 1024);
+    assert_int_equal(arch_find("sm_120a")->shared_limit, 99 * 1024);
     assert_true(arch_find("sm_89")->on_request && !arch_find("sm_80")->on_request);
     assert_non_null(arch_find_mma(arch_find("sm_89"), "mma.sync", TW_FP8_E4M3, TW_FP32, 16, 8, 32));
     assert_null(arch_dot(arch_find("sm_86"), TW_FP8_E4M3));

@@ -42,7 +42,7 @@ static void take_spec(const char *path)
     for (int k = 0; k < spec.kernel_count && status == 0; k++) {
         const struct spec_kernel *kernel = &spec.kernel[k];
         const struct arch *arch[COMPILE_ARCHITECTURES];
-        int count = kernel->program ? compile_architectures(kernel, arch) : 0;
+        int count = kernel->program ? compile_architectures(kernel, NULL, arch) : 0;
         for (int a = 0; a < count; a++)
             for (int v = 0; v < family_of(kernel)->variants(&spec, kernel, arch[a]); v++) {
                 struct plan p = {0};

@@ -1,15 +1,18 @@
-//@ -- A program with dots on Ampere and newer, from the steps that were derived and proved.
+//@ -- A program with dots by mma.sync, from the steps that were derived and proved: each warp multiplies its own part
+//@ -- of the item's tiles, and computes on the results in registers.
 //@ --
-//@ -- All threads of a block fill rings of tiles, by cp.async where rows are aligned, else by plain loads, multiply
-//@ -- them by mma.sync, each warp its own part of the item's tiles, and compute on the results in registers. A barrier
-//@ -- serves both sides: the stage that is read has landed for everybody, the one that was read before it may be
-//@ -- filled.
+//@ -- Without bulk copies all threads of a block fill rings of tiles, by cp.async where rows are aligned, else by plain
+//@ -- loads. A barrier serves both sides: the stage that is read has landed for everybody, the one that was read before
+//@ -- it may be filled. With them one warp more, behind those that multiply, fills the rings.
 //@ param entry text
 //@ param launch.block int
 //@ param launch.min_blocks int
 //@ param pipeline.warps_m int
 //@ param pipeline.warps_n int
-//@ local item, place, ring, block = plan.item, plan.place, plan.ring, plan.role.block
+//@ local item, place, ring, bulk = plan.item, plan.place, plan.ring, has(plan.role, "producer")
+//@ local block = bulk and plan.role.consumer or plan.role.block
+//@ local grouped = block.registers > 0 -- the producer is a warpgroup, and gives registers to the others
+//@ local multiplying = 32 * pipeline.warps_m * pipeline.warps_n -- threads
 //@ local copied, known, read, dtypes = {}, {}, {}, {}
 //@ for _, r in ipairs(ring) do
 //@     for _, name in ipairs(r.tensor) do
@@ -54,13 +57,17 @@ ${banner}
 //@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
 //@     shared_align = plan.shared_align
 
+//@ if bulk then
+//@ include "blocks/tile_rings.cuh" model = plan, meets = false
+//@ else
 //@ include "blocks/copies.cuh" tensors = copied, rings = ring, roles = plan.role
+//@ end
 
 //@ for _, t in ipairs(copied) do
 //@ include "blocks/tile_chunk.cuh" tensor = t
 
 //@ end
-//@ for _, r in ipairs(ring) do
+//@ for _, r in ipairs(bulk and {} or ring) do
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
 //@         if has(t, "window") then
@@ -110,6 +117,10 @@ ${banner}
 //@ for _, a in ipairs(item) do sizes[a.axis] = 1 end
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = sizes
 
+//@ if grouped then
+//@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block * launch.min_blocks
+
+//@ end
 //@ include "blocks/convert.cuh" dtypes = dtypes
 //@ include "blocks/operand_bytes.cuh" model = plan
 
@@ -122,7 +133,7 @@ ${banner}
 //@ end
 
 //@ if has(plan, "parts") then
-//@ include "blocks/parts_last.cuh" model = plan, threads = launch.block, first = 0, barrier = 0
+//@ include "blocks/parts_last.cuh" model = plan, threads = multiplying, first = 0, barrier = plan.barrier.block.id
 
 //@ end
 //@ for _, t in ipairs(plan.tensor) do
@@ -147,11 +158,54 @@ ${banner}
 extern "C" __global__ void __launch_bounds__(${launch.block}, ${launch.min_blocks})
 ${entry}(const __grid_constant__ arguments args)
 {
-//@ local each = launch.block // block.instances
 //@ if profile() > 0 then
     const u64 profile_began = profile_clock();
 //@ end
+//@ if bulk then
+    const u32 warp = __shfl_sync(~0u, threadIdx.x / 32, 0); // one for the warp, as the compiler now knows
+    if (threadIdx.x == 0) {
+//@     for _, m in ipairs(plan.map) do
+        tma_prefetch(&args.${m.name});
+//@     end
+//@     for _, r in ipairs(ring) do
+        ${r.name}_init();
+//@     end
+        barrier_init_fence();
+    }
+    __syncthreads();
+//@     local next_item = ""
+//@     for _, a in ipairs(item) do next_item = next_item .. ", at_" .. a.axis end
+//@     local filler = multiplying // 32
+    if (warp >= ${filler}) {
+//@     if grouped then
+        producer_registers();
+//@     end
+        if (warp == ${filler} && elect_one()) {
+            item_order items = items_begin(args);
+//@     for _, a in ipairs(item) do
+            int at_${a.axis};
+//@     end
+//@     for _, r in ipairs(ring) do
+            ${r.name}_position ${r.name}_fill = {0, 0};
+//@     end
+//@     if profile() > 0 then
+            profile_stamps stamps = profile_begin(profile_began, 0, true);
+//@     end
+            //@ include "blocks/steps.cuh" model = plan, role = plan.role.producer, next_item = next_item, blocks = 1,
+                //@     one_of = false
+//@     if profile() > 0 then
+            profile_end(stamps, 0);
+//@     end
+        }
+        return;
+    }
+//@     if grouped then
+    consumer_registers();
+//@     end
+    const u32 warp_m = warp % ${pipeline.warps_m};
+//@ else
     const u32 warp = threadIdx.x / 32, warp_m = warp % ${pipeline.warps_m};
+//@ end
     [[maybe_unused]] const int first_row = (int)warp_m * ${rows} + threadIdx.x % 32 / 4;
 //@ if pipeline.warps_n > 1 then
     [[maybe_unused]] const int first_column = (int)(warp / ${pipeline.warps_m}) * ${columns} + threadIdx.x % 4 * 2;
@@ -170,14 +224,20 @@ ${entry}(const __grid_constant__ arguments args)
 //@ end
 //@ for _, r in ipairs(ring) do
 //@     local last = r.stages - 1
+//@     if bulk then
+    ${r.name}_position ${r.name}_next = {0, 0};
+    u32 ${r.name}_stage = 0;
+//@     else
     u32 ${r.name}_fill = 0, ${r.name}_stage = ${last};
+//@     end
 //@ end
+//@ local executor = bulk and 1 or 0
 //@ if profile() > 0 then
-    profile_stamps stamps = profile_begin(profile_began, threadIdx.x / ${each}, threadIdx.x % ${each} == 0);
+    profile_stamps stamps = profile_begin(profile_began, ${executor}, threadIdx.x == 0);
 //@ end
     //@ include "blocks/steps.cuh" model = plan, role = block, next_item = next_item, blocks = blocks, one_of = false
 //@ if profile() > 0 then
-    profile_end(stamps, threadIdx.x / ${each});
+    profile_end(stamps, ${executor});
 //@ end
 }
 //@ if has(plan, "list") then
