@@ -17,7 +17,11 @@ enum {
 #define EMU_SHARED_STRIDE UINT64_C(0x1000000)
 #define EMU_LOCAL_WINDOW UINT64_C(0x200000000)
 #define EMU_PARAM_WINDOW UINT64_C(0x300000000)
-#define EMU_GLOBAL_START UINT64_C(0x700000000000)
 #define EMU_FUNCTION_START UINT64_C(0x500000000)
+
+/* Global memory: from EMU_MAPPED_START on memory of the host's that was mapped at its own address, from
+   EMU_GLOBAL_START on what the device allocates. */
+#define EMU_MAPPED_START UINT64_C(0x600000000)
+#define EMU_GLOBAL_START UINT64_C(0x700000000000)
 
 #endif

@@ -160,29 +160,27 @@ static int load_module(struct emu_device *device, const struct tw_load *load, st
     return status;
 }
 
-static int device_load(struct tw_device *device, const struct tw_load *load, struct tw_kernel **out,
-                       struct tw_error *error)
+int emu_kernel_open(struct emu_module *module, const char *entry, struct tw_kernel **out, struct tw_error *error)
 {
+    struct tw_device *device = &module->device->device;
+    const struct ptx_module *ptx = module->ptx;
+    const struct ptx_function *f = ptx_find_function(ptx, entry);
     struct emu_kernel *kernel = tw_alloc_zeroed(device->rt, sizeof *kernel);
+    int status;
     if (!kernel)
-        return tw_fail(error, TW_ERROR_MEMORY, "no memory");
-    int status = load_module(self(device), load, &kernel->module, error);
+        status = tw_fail(error, TW_ERROR_MEMORY, "no memory");
+    else if (!f || !f->is_kernel || !f->has_body)
+        status = tw_fail(error, TW_ERROR_NOT_FOUND, "the PTX has no kernel %s", entry);
+    else
+        status = emu_lower(module, (uint32_t)(f - ptx->functions), &kernel->entry, error);
     if (status) {
         tw_free(device->rt, kernel);
+        emu_module_free(module);
         return status;
     }
-    const struct ptx_module *ptx = kernel->module->ptx;
-    const struct ptx_function *f = ptx_find_function(ptx, load->entry);
-    if (!f || !f->is_kernel || !f->has_body)
-        status = tw_fail(error, TW_ERROR_NOT_FOUND, "the PTX has no kernel %s", load->entry);
-    else
-        status = emu_lower(kernel->module, (uint32_t)(f - ptx->functions), &kernel->entry, error);
-    if (status) {
-        device_unload(device, &kernel->kernel);
-        return status;
-    }
+    kernel->module = module;
     kernel->kernel.device = device;
-    snprintf(kernel->kernel.entry, sizeof kernel->kernel.entry, "%s", load->entry);
+    snprintf(kernel->kernel.entry, sizeof kernel->kernel.entry, "%s", entry);
     kernel->kernel.registers = kernel->entry->registers > TW_ARCH_REGISTERS_PER_THREAD ? TW_ARCH_REGISTERS_PER_THREAD
                                                                                        : kernel->entry->registers;
     kernel->kernel.static_shared = kernel->module->shared_bytes;
@@ -195,6 +193,14 @@ static int device_load(struct tw_device *device, const struct tw_load *load, str
     kernel->kernel.max_threads = threads > TW_ARCH_THREADS ? TW_ARCH_THREADS : (uint32_t)threads;
     *out = &kernel->kernel;
     return TW_OK;
+}
+
+static int device_load(struct tw_device *device, const struct tw_load *load, struct tw_kernel **out,
+                       struct tw_error *error)
+{
+    struct emu_module *module;
+    int status = load_module(self(device), load, &module, error);
+    return status ? status : emu_kernel_open(module, load->entry, out, error);
 }
 
 static int device_launch(struct tw_device *device, const struct tw_launch *launch, struct tw_error *error)

@@ -49,8 +49,8 @@ const struct emu_op *emu_op_isspacep(struct emu_warp *warp, const struct emu_op 
             break;
         }
         default: {
-            const struct emu_region *r = a >= EMU_GLOBAL_START ? emu_region_find(warp->launch->device, a) : NULL;
-            is = a >= EMU_GLOBAL_START && !(r && r->read_only);
+            const struct emu_region *r = a >= EMU_MAPPED_START ? emu_region_find(warp->launch->device, a) : NULL;
+            is = a >= EMU_MAPPED_START && !(r && r->read_only);
             break;
         }
         }

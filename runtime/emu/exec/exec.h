@@ -8,6 +8,9 @@
    fault, a hazard or a deadlock ended or spoiled it, with the first finding as text; TW_ERROR_MEMORY. */
 int emu_launch_run(struct emu_device *device, const struct tw_launch *launch, struct tw_error *error);
 
+/* Registers of a thread: what the kernel is held to, else what its block can have, for setmaxnreg moves them. */
+uint32_t emu_launch_registers(const struct tw_architecture *arch, const struct emu_function *entry, uint32_t warps);
+
 /* Forgets the findings of all launches. */
 void emu_reports_free(struct emu_device *device);
 

@@ -1,4 +1,4 @@
-/* Memory: allocations with bounds, and the loads and stores of warps.
+/* The loads and stores of warps, and addresses as they see them.
 
    A warp's access finds the place of each lane first and moves the data then. Lanes that touch neighbouring words, or
    all the same one, are moved at once. */
@@ -10,99 +10,6 @@
 #include "flow.h"
 #include "operations.h"
 #include "watch.h"
-
-/* ---- Regions ----------------------------------------------------------------------------------------------------- */
-
-enum { GAP = 4096 }; /* unallocated bytes between regions: what runs over the end of one is found */
-
-int emu_region_new(struct emu_device *device, uint64_t bytes, uint64_t align, struct emu_region **region,
-                   struct tw_error *error)
-{
-    struct tw_runtime *rt = device->device.rt;
-    *region = NULL;
-    if (bytes > device->device.memory_bytes - device->allocated)
-        return tw_fail(error, TW_ERROR_MEMORY, "emulated memory: %llu bytes are asked for, %llu are free",
-                       (unsigned long long)bytes,
-                       (unsigned long long)(device->device.memory_bytes - device->allocated));
-    if (device->region_count == device->region_room) {
-        size_t room = device->region_room ? 2 * device->region_room : 64;
-        struct emu_region **regions = tw_realloc(rt, device->regions, room * sizeof *regions);
-        if (!regions)
-            return tw_fail(error, TW_ERROR_MEMORY, "no memory");
-        device->regions = regions;
-        device->region_room = room;
-    }
-    struct emu_region *r = tw_alloc_zeroed(rt, sizeof *r);
-    if (!r || !(r->data = tw_alloc(rt, bytes ? bytes : 1))) {
-        tw_free(rt, r);
-        return tw_fail(error, TW_ERROR_MEMORY, "no memory for %llu bytes", (unsigned long long)bytes);
-    }
-    memset(r->data, EMU_POISON, bytes ? bytes : 1);
-    if (align < 512)
-        align = 512;
-    if (device->hazard_memory)
-        emu_hazard_memory_fresh(device->hazard_memory, (device->next_address + align - 1) & ~(align - 1), bytes);
-    r->base = r->whole_base = (device->next_address + align - 1) & ~(align - 1);
-    r->bytes = r->whole_bytes = bytes;
-    r->whole = r->data;
-    r->id = device->next_region++;
-    device->next_address = r->base + bytes + GAP;
-    device->regions[device->region_count++] = r; /* addresses only grow: the list stays sorted */
-    device->allocated += bytes;
-    *region = r;
-    return TW_OK;
-}
-
-void emu_region_free(struct emu_device *device, struct emu_region *region)
-{
-    if (!region)
-        return;
-    for (size_t i = device->region_count; i-- > 0;) { /* the youngest go first */
-        if (device->regions[i] != region)
-            continue;
-        memmove(&device->regions[i], &device->regions[i + 1], (device->region_count - i - 1) * sizeof *device->regions);
-        device->region_count--;
-        break;
-    }
-    device->allocated -= region->whole_bytes;
-    if (device->hazard_memory)
-        emu_hazard_memory_fresh(device->hazard_memory, region->whole_base, region->whole_bytes);
-    tw_free(device->device.rt, region->whole);
-    tw_free(device->device.rt, region);
-}
-
-struct emu_region *emu_region_allocated(struct emu_device *device, uint64_t address)
-{
-    size_t low = 0, high = device->region_count;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        struct emu_region *r = device->regions[middle];
-        if (address < r->whole_base)
-            high = middle;
-        else if (address - r->whole_base >= r->whole_bytes && address != r->whole_base)
-            low = middle + 1;
-        else
-            return r;
-    }
-    return NULL;
-}
-
-struct emu_region *emu_region_find(struct emu_device *device, uint64_t address)
-{
-    struct emu_region *r = emu_region_allocated(device, address);
-    return r && address >= r->base && address - r->base < r->bytes ? r : NULL;
-}
-
-int emu_region_limit(struct emu_region *region, uint64_t address, uint64_t bytes)
-{
-    if (address < region->whole_base || address - region->whole_base > region->whole_bytes ||
-        bytes > region->whole_bytes - (address - region->whole_base))
-        return 1;
-    region->base = address;
-    region->bytes = bytes;
-    region->data = region->whole + (address - region->whole_base);
-    return 0;
-}
 
 /* ---- Addresses --------------------------------------------------------------------------------------------------- */
 
@@ -135,7 +42,7 @@ static unsigned char *resolve_global(struct emu_launch *launch, uint64_t address
 unsigned char *emu_resolve(struct emu_cluster *cluster, uint64_t address, uint64_t bytes, int write)
 {
     struct emu_launch *launch = cluster->launch;
-    if (address >= EMU_GLOBAL_START) {
+    if (address >= EMU_MAPPED_START) {
         struct emu_region *last = NULL;
         return resolve_global(launch, address, bytes, write, &last);
     }
@@ -251,11 +158,11 @@ static const struct emu_op *bounds(struct emu_warp *warp, const struct emu_op *o
         space = address < EMU_SHARED_WINDOW ? "no" : "shared";
     else if (address < EMU_PARAM_WINDOW)
         space = "local";
-    else if (address < EMU_GLOBAL_START)
+    else if (address < EMU_MAPPED_START)
         space = "parameter";
     struct emu_device *device = warp->launch->device;
     char near[160] = "";
-    if (address >= EMU_GLOBAL_START) {
+    if (address >= EMU_MAPPED_START) {
         for (size_t i = 0; i < device->region_count; i++) {
             const struct emu_region *r = device->regions[i];
             if (address < r->whole_base)
@@ -317,7 +224,7 @@ static int places(struct emu_warp *warp, const struct emu_op *op, const uint64_t
         uint64_t a = address[lane];
         bits |= a;
         unsigned char *p;
-        if (a >= EMU_GLOBAL_START) {
+        if (a >= EMU_MAPPED_START) {
             p = resolve_global(launch, a, bytes, write, &warp->region);
         } else if (emu_is_local(a)) {
             place[lane] = NULL;
@@ -358,7 +265,7 @@ static unsigned char *together(struct emu_warp *warp, const uint64_t *address, u
         return NULL;
     *stride = (uint32_t)step;
     uint64_t whole = bytes + step * (EMU_LANES - 1);
-    if (first >= EMU_GLOBAL_START)
+    if (first >= EMU_MAPPED_START)
         return resolve_global(warp->launch, first, whole, write, &warp->region);
     if (emu_is_local(first))
         return NULL;

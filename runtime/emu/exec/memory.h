@@ -12,6 +12,12 @@ int emu_region_new(struct emu_device *device, uint64_t bytes, uint64_t align, st
                    struct tw_error *error);
 void emu_region_free(struct emu_device *device, struct emu_region *region);
 
+/* Memory of the host's as an allocation, read and written where it lies. Its address is the host's own where that is
+   one of global memory (addresses.h) and nothing else lies there, else one of the device's. It counts as written: what
+   the host writes there is seen by nobody. The memory stays the caller's, and outlives the region. */
+int emu_region_map(struct emu_device *device, void *memory, uint64_t bytes, struct emu_region **region,
+                   struct tw_error *error);
+
 /* Of an allocation these bytes alone are a launch's to touch; the host reaches all of it as before. 1, and nothing is
    changed, where they are not all of the allocation's. */
 int emu_region_limit(struct emu_region *region, uint64_t address, uint64_t bytes);

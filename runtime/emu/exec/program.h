@@ -48,6 +48,7 @@ struct emu_region {
     uint8_t read_only;   /* .const */
     uint8_t internal;    /* belongs to a module */
     uint8_t from_kernel; /* by malloc of a kernel, and so by free */
+    uint8_t mapped;      /* whole is the host's own memory */
 };
 
 struct emu_constant {
@@ -60,6 +61,7 @@ struct emu_constant {
 /* PTX text made executable; one for each load. */
 struct emu_module {
     struct emu_device *device;
+    const struct emu_module *image; /* whose ptx and variables these are, and lives longer; NULL: the module's own */
     struct ptx_module *ptx;
     struct emu_function **functions; /* by index of ptx->functions; NULL: not lowered */
     struct emu_region **variables;   /* .global and .const by index of ptx->variables */

@@ -450,6 +450,17 @@ static uint32_t occupancy(const struct emu_launch *launch)
     return blocks ? blocks : 1;
 }
 
+uint32_t emu_launch_registers(const struct tw_architecture *arch, const struct emu_function *entry, uint32_t warps)
+{
+    const struct ptx_function *f = entry->ptx;
+    uint32_t most = arch->registers_per_sm / (warps * EMU_LANES) / TW_ARCH_REGISTER_UNIT * TW_ARCH_REGISTER_UNIT;
+    uint32_t estimate = (entry->registers + 7) / 8 * 8;
+    uint32_t registers = f->maxnreg ? f->maxnreg : f->minnctapersm ? most / f->minnctapersm / 8 * 8 : estimate;
+    if (registers > TW_ARCH_REGISTERS_PER_THREAD)
+        registers = TW_ARCH_REGISTERS_PER_THREAD;
+    return registers > most ? most : registers;
+}
+
 static int check(struct emu_launch *launch, const struct tw_launch *given, struct tw_error *error)
 {
     const struct tw_architecture *arch = launch->device->arch;
@@ -499,15 +510,7 @@ static int check(struct emu_launch *launch, const struct tw_launch *given, struc
     launch->shared_room = (uint32_t)room;
     /* ptxas ignores setmaxnreg where it cannot tell the registers at entry (C7508) */
     launch->moves_registers = f->maxnreg || (f->minnctapersm && (f->maxntid[0] || f->reqntid[0]));
-    /* Registers a thread: what the kernel is held to, else what its block can have, for setmaxnreg moves them. */
-    uint32_t most =
-        arch->registers_per_sm / (launch->warps * EMU_LANES) / TW_ARCH_REGISTER_UNIT * TW_ARCH_REGISTER_UNIT;
-    uint32_t estimate = (launch->entry->registers + 7) / 8 * 8;
-    launch->max_registers = f->maxnreg ? f->maxnreg : f->minnctapersm ? most / f->minnctapersm / 8 * 8 : estimate;
-    if (launch->max_registers > TW_ARCH_REGISTERS_PER_THREAD)
-        launch->max_registers = TW_ARCH_REGISTERS_PER_THREAD;
-    if (launch->max_registers > most)
-        launch->max_registers = most;
+    launch->max_registers = emu_launch_registers(arch, launch->entry, launch->warps);
     return TW_OK;
 }
 

@@ -105,14 +105,14 @@ void emu_watch_access(struct emu_warp *warp, const struct emu_op *op, const stru
     uint32_t offset = first * access->bytes, bytes = (end - first) * access->bytes;
     uint32_t below = access->space == PTX_SPACE_SHARED;
     for (int i = 0; i < EMU_LANES; i++)
-        below |= address[i] < EMU_GLOBAL_START;
+        below |= address[i] < EMU_MAPPED_START;
     if (!below)
         lanes = warp->lanes.mask;
     else if (access->space == PTX_SPACE_SHARED)
         shared = warp->lanes.mask;
     for (uint32_t m = lanes | shared ? 0 : warp->lanes.mask; m; m &= m - 1) {
         uint64_t a = address[emu_first(m)];
-        if (a >= EMU_GLOBAL_START)
+        if (a >= EMU_MAPPED_START)
             lanes |= m & (0u - m);
         else if (a >= EMU_SHARED_WINDOW && a < EMU_LOCAL_WINDOW)
             shared |= m & (0u - m);

@@ -540,6 +540,29 @@ static int lower_addressed(struct emu_module *module, struct tw_error *error)
     return TW_OK;
 }
 
+/* Makes a module whose ptx is there ready for its kernel. */
+static int prepare(struct emu_module *module, const char *entry, struct tw_error *error)
+{
+    struct tw_runtime *rt = module->device->device.rt;
+    const struct ptx_module *ptx = module->ptx;
+    module->functions = tw_alloc_zeroed(rt, (ptx->function_count + 1u) * sizeof *module->functions);
+    module->shared_offset = tw_alloc_zeroed(rt, (ptx->variable_count + 1u) * sizeof *module->shared_offset);
+    if (module->image)
+        module->variables = module->image->variables;
+    else
+        module->variables = tw_alloc_zeroed(rt, (ptx->variable_count + 1u) * sizeof *module->variables);
+    if (!module->functions || !module->variables || !module->shared_offset)
+        return tw_fail(error, TW_ERROR_MEMORY, "no memory");
+    for (uint32_t i = 0; i < ptx->function_count; i++)
+        for (uint32_t k = 0; k < ptx->functions[i].instruction_count; k++)
+            module->has_wgmma |= ptx->functions[i].instructions[k].opcode == PTX_OP_WGMMA_MMA_ASYNC;
+    int status = emu_place_shared(module, entry, error);
+    if (!status && !module->image)
+        status = place_variables(module, error);
+    /* An image runs nothing itself. */
+    return status || !*entry ? status : lower_addressed(module, error);
+}
+
 int emu_module_load(struct emu_device *device, const char *text, size_t length, const char *entry,
                     struct emu_module **out, struct tw_error *error)
 {
@@ -550,30 +573,29 @@ int emu_module_load(struct emu_device *device, const char *text, size_t length, 
         return tw_fail(error, TW_ERROR_MEMORY, "no memory");
     module->device = device;
     int status = ptx_parse(&rt->memory, text, length, &module->ptx, error);
-    if (status)
-        goto fail;
-    const struct ptx_module *ptx = module->ptx;
-    module->functions = tw_alloc_zeroed(rt, (ptx->function_count + 1u) * sizeof *module->functions);
-    module->variables = tw_alloc_zeroed(rt, (ptx->variable_count + 1u) * sizeof *module->variables);
-    module->shared_offset = tw_alloc_zeroed(rt, (ptx->variable_count + 1u) * sizeof *module->shared_offset);
-    if (!module->functions || !module->variables || !module->shared_offset) {
-        status = tw_fail(error, TW_ERROR_MEMORY, "no memory");
-        goto fail;
-    }
-    for (uint32_t i = 0; i < ptx->function_count; i++)
-        for (uint32_t k = 0; k < ptx->functions[i].instruction_count; k++)
-            module->has_wgmma |= ptx->functions[i].instructions[k].opcode == PTX_OP_WGMMA_MMA_ASYNC;
-    status = emu_place_shared(module, entry, error);
     if (!status)
-        status = place_variables(module, error);
-    if (!status)
-        status = lower_addressed(module, error);
+        status = prepare(module, entry, error);
     if (status)
-        goto fail;
-    *out = module;
-    return TW_OK;
-fail:
-    emu_module_free(module);
+        emu_module_free(module);
+    else
+        *out = module;
+    return status;
+}
+
+int emu_module_of(const struct emu_module *image, const char *entry, struct emu_module **out, struct tw_error *error)
+{
+    struct emu_module *module = tw_alloc_zeroed(image->device->device.rt, sizeof *module);
+    *out = NULL;
+    if (!module)
+        return tw_fail(error, TW_ERROR_MEMORY, "no memory");
+    module->device = image->device;
+    module->image = image;
+    module->ptx = image->ptx;
+    int status = prepare(module, entry, error);
+    if (status)
+        emu_module_free(module);
+    else
+        *out = module;
     return status;
 }
 
@@ -586,7 +608,7 @@ void emu_module_free(struct emu_module *module)
         for (uint32_t i = 0; module->functions && i < module->ptx->function_count; i++)
             if (module->functions[i])
                 tw_free(rt, module->functions[i]->ops);
-        for (uint32_t i = module->variables ? module->ptx->variable_count : 0; i-- > 0;)
+        for (uint32_t i = module->variables && !module->image ? module->ptx->variable_count : 0; i-- > 0;)
             emu_region_free(module->device, module->variables[i]);
     }
     while (module->extras) {
@@ -595,11 +617,13 @@ void emu_module_free(struct emu_module *module)
         module->extras = next;
     }
     tw_free(rt, module->functions);
-    tw_free(rt, module->variables);
+    if (!module->image)
+        tw_free(rt, module->variables);
     tw_free(rt, module->shared_offset);
     tw_free(rt, module->gaps);
     tw_free(rt, module->constant_index);
     tw_free(rt, module->constants);
-    ptx_free(module->ptx);
+    if (!module->image)
+        ptx_free(module->ptx);
     tw_free(rt, module);
 }
