@@ -3,7 +3,7 @@
 #   usage: completion.sh PROGRAM bash|zsh|fish
 set -eu
 program=$1 shell=$2
-commands=$("$program" help | sed -n 's/^  tilewright \([a-z][a-z]*\) .*/\1/p')
+commands=$("$program" help | sed -n 's/^  tilewright \([a-z][a-z-]*\) .*/\1/p')
 
 # options COMMAND: OPTION<tab>ARGUMENT<tab>WORDS a line; ARGUMENT may be empty. Verbs of a command are among its own.
 options() {

@@ -37,6 +37,8 @@ made() {
 put 755 "$program" bin
 for library in libtilewright.a libtilewright-emu.a; do put 644 "$build/$library" lib; done
 put 755 "$build/libtilewright-explain.so" lib
+# What run-program gives to programs: a folder that no loader looks into by itself.
+for library in libcuda.so.1 libcudart.so.13; do put 755 "$build/libcuda/$library" lib/tilewright; done
 
 # Headers and the tables that they include, under the names that they have in this tree: "tensormap/tensormap.h".
 for file in runtime/*.h runtime/*.def; do put 644 "$file" include/tilewright; done

@@ -3,7 +3,7 @@
 #   usage: manual.sh PROGRAM >tilewright.1
 set -eu
 program=$1
-commands=$("$program" help | sed -n 's/^  tilewright \([a-z][a-z]*\) .*/\1/p')
+commands=$("$program" help | sed -n 's/^  tilewright \([a-z][a-z-]*\) .*/\1/p')
 
 # Text as it stands, without the meaning that roff gives to a line's first point and to backslashes.
 roff() {

@@ -33,6 +33,8 @@ cat >"$work/wanted" <<'files'
 ./lib/libtilewright.a
 ./lib/pkgconfig/tilewright-emu.pc
 ./lib/pkgconfig/tilewright.pc
+./lib/tilewright/libcuda.so.1
+./lib/tilewright/libcudart.so.13
 ./share/bash-completion/completions/tilewright
 ./share/doc/tilewright/LICENSE
 ./share/doc/tilewright/README.md
@@ -43,12 +45,15 @@ cat >"$work/wanted" <<'files'
 files
 diff "$work/wanted" "$work/files" >"$log"
 ok $? "program, libraries, pkg-config, CMake, manual page, completion, the language" "$log"
+logged sh tests/kept.sh "$work/driver" "${CC:-cc}" -std=gnu11 tests/whole/driver.c -ldl &&
+    [ "$("$work/usr/bin/tilewright" run-program "$work/driver" 2>"$log")" = '9.0, 0 wrong, textures 801' ]
+ok $? "run-program finds its libraries where they were installed" "$log"
 PREFIX=usr logged sh package/install.sh "${program%/*}"
 [ $? -eq 2 ] && grep -q "PREFIX 'usr' is no absolute path" "$log"
 ok $? "a PREFIX that is no absolute path" "$log"
 
 # Every command and option stands in the manual page and in each completion.
-"$program" help | sed -n 's/^  tilewright \([a-z][a-z]*\) .*/\1/p' >"$work/commands"
+"$program" help | sed -n 's/^  tilewright \([a-z][a-z-]*\) .*/\1/p' >"$work/commands"
 : >"$log"
 while read -r command; do
     grep -q "^\\.SH $(echo "$command" | tr a-z A-Z)\$" "$work/usr/share/man/man1/tilewright.1" || echo "manual: $command"

@@ -5,8 +5,10 @@
 #define TW_GEN_CMD_CMD_H
 
 #define COMMAND(name, usage, doc) int cmd_##name(int argc, char **argv);
+#define COMMAND_AS(name, word, usage, doc) COMMAND(name, usage, doc)
 #include "common/commands.def"
 #undef COMMAND
+#undef COMMAND_AS
 
 /* What runs the command of that name, or NULL. */
 typedef int command_run(int argc, char **argv);

@@ -11,8 +11,10 @@
 
 const struct command command_all[] = {
 #define COMMAND(name, usage, doc) {#name, usage, doc},
+#define COMMAND_AS(name, word, usage, doc) {word, usage, doc},
 #include "common/commands.def"
 #undef COMMAND
+#undef COMMAND_AS
     {NULL, NULL, NULL},
 };
 

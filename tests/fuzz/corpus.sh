@@ -80,7 +80,7 @@ fi
 # Words of command lines, and of PTX, for libFuzzer's -dict.
 {
     find gen -name '*.c' -exec sed -n 's/.*{"\(--*[a-z-]*\)", OPTION_.*/\1/p' {} +
-    sed -n 's/^COMMAND(\([a-z]*\),.*/\1/p' gen/common/commands.def
+    sed -n -e 's/^COMMAND(\([a-z]*\),.*/\1/p' -e 's/^COMMAND_AS([a-z_]*, "\([a-z-]*\)".*/\1/p' gen/common/commands.def
     sed -n 's/^ *{"\([^"]*\)", ".*/\1/p' tests/fuzz/command_files.h
     printf '%s\n' sm_80 sm_90a given fill= name= offset= dump= map: buf: ref: struct: bytes: buffer: M= N= K=
 } | sort -u | sed 's/.*/"&"/' >"$out/words"

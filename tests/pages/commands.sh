@@ -20,7 +20,7 @@ table)
     ;;
 each)
     gap=
-    for command in $($program --help | sed -n 's/^  tilewright \([a-z][a-z]*\).*/\1/p'); do
+    for command in $($program --help | sed -n 's/^  tilewright \([a-z][a-z-]*\).*/\1/p'); do
         told "$command" "$command"
         case $command in
         show) verbs='swizzle smem timeline' ;;

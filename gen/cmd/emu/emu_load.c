@@ -113,6 +113,25 @@ static void tell_log(const struct tell *tell, char *log)
         tell_lines(tell, log);
 }
 
+/* Of a whole program NVRTC refuses main and every call of the runtime, in a hundred lines. Says so in one, and returns
+ * true, where that is what the log is about. */
+static bool tell_host_code(const struct emu_program *program)
+{
+    const char *log = program->compiled.log, *host = strstr(log, "host functions are not allowed");
+    const char *call = strstr(log, "identifier \"cuda");
+    if (!host || !call)
+        return false;
+    while (host > log && host[-1] != '\n')
+        host--;
+    host = strchr(host, '(');
+    tell_file(program->tell, program->path, host ? strtoul(host + 1, NULL, 10) : 0,
+              "host code stands beside the kernels [COMPILE]; run the whole program: nvcc -lineinfo -cudart shared "
+              "-gencode arch=compute_90,code=compute_90 %s -o program && tilewright run-program ./program; or leave it "
+              "out where __CUDACC_RTC__ is defined, as it is here",
+              program->path);
+    return true;
+}
+
 /* Whether the text has an #include: then more than its bytes decides what comes out, and the cache cannot know. */
 static bool has_include(const char *text)
 {
@@ -223,6 +242,8 @@ int emu_program_compile(struct emu_program *program, const char *arch, unsigned 
     bool said = program->compiled.log && *program->compiled.log;
     if (status != TW_OK && (status != TW_ERROR_COMPILE || !said))
         return tell_status(program->tell, status, &error);
+    if (status != TW_OK && tell_host_code(program))
+        return 1;
     if (status != TW_OK)
         tell_file(program->tell, program->path, 0, "the compiler refuses it [COMPILE]");
     tell_log(program->tell, program->compiled.log);

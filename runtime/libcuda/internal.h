@@ -1,0 +1,197 @@
+/* What the files of the library share: the objects behind the handles, work, the state, the lock. */
+#ifndef LIBCUDA_INTERNAL_H
+#define LIBCUDA_INTERNAL_H
+
+#include "emu/emu.h"
+#include "emu/image.h"
+#include "libcuda.h"
+
+struct cu_context {
+    int primary;
+    int retained; /* how often; 0: a primary context that is not active */
+    unsigned flags;
+};
+
+struct cu_stream {
+    struct cu_stream *next;
+    unsigned flags;
+    int priority;
+    uint64_t number;
+    struct cu_graph *capture; /* what is submitted goes there; NULL: it runs */
+    int captures;             /* it began that capture, and ends it */
+    int mode;                 /* of the capture */
+};
+
+struct cu_event {
+    unsigned flags;
+    int recorded;
+    double seconds;           /* when */
+    struct cu_graph *capture; /* it was recorded in a stream that captures; NULL: it was not */
+};
+
+/* One kernel of a module; CUfunction and CUkernel are the same here. */
+struct cu_function {
+    struct cu_function *next;
+    struct cu_module *module;
+    struct tw_kernel *kernel; /* NULL: not loaded yet */
+    char *name;
+    int dynamic_shared; /* that was allowed; -1: nothing was said */
+    int nonportable, carveout;
+};
+
+/* A module; CUmodule and CUlibrary are the same here. */
+struct cu_module {
+    struct cu_module *next;
+    struct emu_image *image;
+    struct cu_function *functions;
+};
+
+/* ---- Work -------------------------------------------------------------------------------------------------------- */
+
+struct cu_side {      /* of a copy */
+    uint64_t address; /* the host's or the device's */
+    int on_device;    /* the call says that it is the device's */
+    size_t x, y, z;   /* where it begins, x in bytes */
+    size_t pitch, height;
+};
+
+struct cu_copy {
+    struct cu_side from, to;
+    size_t width, height, depth; /* width in bytes */
+};
+
+struct cu_fill {
+    uint64_t address;
+    size_t pitch;
+    uint32_t value, bytes; /* of an element: 1, 2 or 4 */
+    size_t width, height;  /* elements, rows */
+};
+
+struct cu_launch {
+    struct cu_function *function;
+    uint32_t grid[3], block[3], cluster[3];
+    uint32_t shared_bytes;
+    unsigned flags; /* tw_launch_flags */
+    unsigned char *params;
+    size_t params_bytes;
+};
+
+enum cu_kind { CU_KERNEL, CU_COPY, CU_FILL, CU_HOST, CU_CHILD, CU_EMPTY, CU_RECORD = 7 }; /* CUgraphNodeType */
+
+/* What a stream is given, and what a node of a graph holds. */
+struct cu_work {
+    enum cu_kind kind;
+    union {
+        struct cu_launch launch;
+        struct cu_copy copy;
+        struct cu_fill fill;
+        struct cu_host_call host;
+        struct cu_graph *child;
+        struct cu_event *event;
+    } of;
+};
+
+struct cu_node {
+    struct cu_node *next;
+    struct cu_graph *graph;
+    struct cu_work work;
+    struct cu_node **needs; /* nodes that go before it */
+    size_t need_count;
+    int done; /* while an order is looked for */
+};
+
+struct cu_graph {
+    struct cu_node *nodes; /* in the order in which they were added */
+    struct cu_node *last;  /* that a capture added */
+    uint64_t number;
+};
+
+/* ---- The library ------------------------------------------------------------------------------------------------- */
+
+struct cu_library {
+    struct tw_runtime rt;
+    struct tw_device *device; /* NULL: cuInit was not called */
+    struct cu_context primary;
+    struct cu_module *modules;
+    struct cu_stream *streams, legacy, per_thread;
+    uint64_t numbers;  /* given to streams and graphs */
+    int broken;        /* result of the launch that broke the context; 0: none did */
+    int hazards_go_on; /* a launch that ended in spite of hazards has succeeded */
+};
+extern struct cu_library cu;
+
+/* A call under way, and what an entry point does first. ENTER asks for a context, ENTER_ANY for cuInit, ENTER_FIRST for
+   nothing; each returns from the entry point where that is missing. The lock is given back where the function ends. */
+struct cu_call {
+    const char *name;
+    struct cu_call *outer; /* of the same thread: from a function that the call before calls */
+};
+enum cu_need { CU_NEEDS_NOTHING, CU_NEEDS_INIT, CU_NEEDS_CONTEXT };
+int cu_enter(struct cu_call *call, enum cu_need need);
+void cu_leave(struct cu_call *call);
+#define ENTER_WITH(entry, need)                                                                                        \
+    struct cu_call call __attribute__((cleanup(cu_leave))) = {.name = #entry};                                         \
+    int refused = cu_enter(&call, need);                                                                               \
+    if (refused)                                                                                                       \
+    return refused
+#define ENTER(entry) ENTER_WITH(entry, CU_NEEDS_CONTEXT)
+#define ENTER_ANY(entry) ENTER_WITH(entry, CU_NEEDS_INIT)
+#define ENTER_FIRST(entry) ENTER_WITH(entry, CU_NEEDS_NOTHING)
+
+/* Says on standard error what is wrong with the call under way, and gives the result back. */
+int cu_refuse(int result, const char *format, ...) TW_PRINTF(2, 3);
+
+/* The result of a status of the emulator's; where it is none of success the error is said as by cu_refuse. */
+int cu_result(int status, const struct tw_error *error);
+
+/* ---- report.c: what the environment says, and what is found ------------------------------------------------------ */
+
+/* Options of the device, and where findings are told. CUresult. */
+int cu_options(struct emu_options *options);
+
+/* A kernel begins to run; NULL: it has ended. A launch has failed, or could not be: run-program's status is 1. */
+void cu_tell_launch(const char *name);
+void cu_tell_failure(void);
+
+/* ---- Work -------------------------------------------------------------------------------------------------------- */
+
+/* Runs work, or adds it to what the stream captures, as a copy. CUresult. */
+int cu_submit(struct cu_stream *handle, const struct cu_work *work);
+int cu_run(const struct cu_work *work);
+int cu_run_copy(const struct cu_copy *copy);
+int cu_run_fill(const struct cu_fill *fill);
+int cu_run_launch(const struct cu_launch *launch);
+int cu_run_graph(const struct cu_graph *graph);
+
+/* Lays the arguments of launch->function out in launch->params, which cu_work_free frees. CUresult. */
+int cu_launch_pack(struct cu_launch *launch, void **arguments, void **extra);
+
+/* The stream of a handle: NULL and 1 are the legacy stream, 2 that of the thread. */
+struct cu_stream *cu_stream_of(struct cu_stream *handle);
+
+/* Of a copy of the work owned by a node: deep, and freed. CUresult. */
+int cu_work_copy(struct cu_work *to, const struct cu_work *from);
+void cu_work_free(struct cu_work *work);
+
+/* A new node behind the given ones. NULL: no memory. */
+struct cu_node *cu_graph_add(struct cu_graph *graph, struct cu_node *const *needs, size_t count,
+                             const struct cu_work *work);
+struct cu_graph *cu_graph_new(void);
+void cu_graph_free(struct cu_graph *graph);
+
+/* ---- Modules ----------------------------------------------------------------------------------------------------- */
+
+/* An image as the driver takes them: PTX, a fat binary, or the wrapper around one that nvcc emits. CUresult. */
+int cu_module_load(struct cu_module **module, const void *image);
+
+/* The kernel behind a function, loaded now if it was not yet. CUresult. */
+int cu_function_load(struct cu_function *function);
+
+/* The current context of the calling thread; NULL: none. And that of a handle, or the current one. */
+struct cu_context *cu_context_current(void);
+struct cu_context *cu_context_of(struct cu_context *context);
+
+/* Copies of both dimensions, as nodes of graphs take them. */
+int cu_copy_of_3d(const struct cu_copy_3d *call, struct cu_copy *copy);
+
+#endif

@@ -1,0 +1,424 @@
+/* The emulated driver, called in this process as a program calls it, with PTX by hand: no compiler is needed. */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "libcuda/internal.h"
+#include "unit/check.h"
+
+enum { N = 64 };
+
+/* scale: x[tid] *= by, and adds one to `runs`; runs_of: x[0] = runs; race: shared memory without a barrier. */
+static const char ptx[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".visible .global .align 4 .u32 runs = 5;\n"
+    ".visible .const .align 4 .u32 table[2] = {7, 8};\n"
+    ".visible .entry scale(.param .u64 x, .param .u32 by)\n"
+    "{\n"
+    "    .reg .b64 %rd<4>; .reg .b32 %r<5>; .reg .pred %p;\n"
+    "    ld.param.u64 %rd0, [x];\n    ld.param.u32 %r0, [by];\n"
+    "    mov.u32 %r1, %tid.x;\n    mul.wide.u32 %rd1, %r1, 4;\n    add.s64 %rd2, %rd0, %rd1;\n"
+    "    ld.global.u32 %r2, [%rd2];\n    mul.lo.u32 %r3, %r2, %r0;\n    st.global.u32 [%rd2], %r3;\n"
+    "    setp.ne.u32 %p, %r1, 0;\n    @%p bra done;\n"
+    "    ld.global.u32 %r4, [runs];\n    add.u32 %r4, %r4, 1;\n    st.global.u32 [runs], %r4;\n"
+    "done:\n    ret;\n"
+    "}\n"
+    ".visible .entry runs_of(.param .u64 x)\n"
+    "{\n"
+    "    .reg .b64 %rd0; .reg .b32 %r<2>;\n"
+    "    ld.param.u64 %rd0, [x];\n    ld.global.u32 %r0, [runs];\n    st.global.u32 [%rd0], %r0;\n"
+    "    ld.const.u32 %r1, [table+4];\n    st.global.u32 [%rd0+4], %r1;\n    ret;\n"
+    "}\n"
+    ".visible .entry race(.param .u64 x)\n"
+    "{\n"
+    "    .shared .align 4 .b8 held[256];\n"
+    "    .reg .b32 %r<6>;\n"
+    "    mov.u32 %r0, %tid.x;\n    mov.u32 %r1, held;\n    shl.b32 %r2, %r0, 2;\n    add.u32 %r3, %r1, %r2;\n"
+    "    st.shared.u32 [%r3], %r0;\n    xor.b32 %r4, %r2, 252;\n    add.u32 %r4, %r1, %r4;\n"
+    "    ld.shared.u32 %r5, [%r4];\n    st.shared.u32 [%r3], %r5;\n    ret;\n"
+    "}\n";
+
+static struct cu_module *module;
+static struct cu_function *scale, *runs_of, *race;
+
+/* What is said on standard error while `run` runs. */
+static char said[8192];
+static int quiet(int (*run)(void))
+{
+    FILE *file = tmpfile();
+    int before = dup(2);
+    assert_non_null(file);
+    dup2(fileno(file), 2);
+    int result = run();
+    fflush(stderr);
+    dup2(before, 2);
+    close(before);
+    rewind(file);
+    said[fread(said, 1, sizeof said - 1, file)] = '\0';
+    fclose(file);
+    return result;
+}
+
+static int opens(void **state)
+{
+    struct cu_context *context;
+    (void)state;
+    assert_int_equal(cuMemFree_v2(1), CUDA_ERROR_NOT_INITIALIZED);
+    assert_int_equal(cuInit(0), CUDA_SUCCESS);
+    assert_int_equal(cuMemFree_v2(1), CUDA_ERROR_INVALID_CONTEXT);
+    assert_int_equal(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
+    assert_int_equal(cuCtxSetCurrent(context), CUDA_SUCCESS);
+    assert_int_equal(cuModuleLoadData(&module, ptx), CUDA_SUCCESS);
+    assert_int_equal(cuModuleGetFunction(&scale, module, "scale"), CUDA_SUCCESS);
+    assert_int_equal(cuModuleGetFunction(&runs_of, module, "runs_of"), CUDA_SUCCESS);
+    assert_int_equal(cuModuleGetFunction(&race, module, "race"), CUDA_SUCCESS);
+    assert_int_equal(cuModuleGetFunction(&race, module, "rice"), CUDA_ERROR_NOT_FOUND);
+    return 0;
+}
+
+/* Everything goes back, so that a leak is this library's. */
+static int closes(void **state)
+{
+    (void)state;
+    assert_int_equal(cuModuleUnload(module), CUDA_SUCCESS);
+    assert_int_equal(cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
+    tw_device_close(cu.device);
+    tw_runtime_close(&cu.rt);
+    return 0;
+}
+
+static int launch(struct cu_function *function, struct cu_stream *stream, void **arguments)
+{
+    return cuLaunchKernel(function, 1, 1, 1, N, 1, 1, 0, stream, arguments, NULL);
+}
+
+static void variables_belong_to_the_module(void **state)
+{
+    uint32_t host[N], by = 3, runs = 0;
+    uint64_t x, address;
+    size_t bytes;
+    void *arguments[] = {&x, &by};
+    (void)state;
+    for (uint32_t i = 0; i < N; i++)
+        host[i] = i;
+    assert_int_equal(cuMemAlloc_v2(&x, sizeof host), CUDA_SUCCESS);
+    assert_int_equal(cuMemcpyHtoD_v2(x, host, sizeof host), CUDA_SUCCESS);
+    assert_int_equal(launch(scale, NULL, arguments), CUDA_SUCCESS);
+    /* The parameters as a buffer. */
+    struct {
+        uint64_t x;
+        uint32_t by;
+    } buffer = {x, 5};
+    size_t size = 12;
+    void *extra[] = {(void *)1, &buffer, (void *)2, &size, NULL};
+    assert_int_equal(cuLaunchKernel(scale, 1, 1, 1, N, 1, 1, 0, NULL, NULL, extra), CUDA_SUCCESS);
+    assert_int_equal(cuMemcpyDtoH_v2(host, x, sizeof host), CUDA_SUCCESS);
+    for (uint32_t i = 0; i < N; i++)
+        assert_int_equal(host[i], 15 * i);
+    assert_int_equal(launch(runs_of, NULL, arguments), CUDA_SUCCESS);
+    assert_int_equal(cuMemcpyDtoH_v2(host, x, 8), CUDA_SUCCESS);
+    assert_int_equal(host[0], 5 + 2);
+    assert_int_equal(host[1], 8);
+    assert_int_equal(cuModuleGetGlobal_v2(&address, &bytes, module, "runs"), CUDA_SUCCESS);
+    assert_int_equal(bytes, 4);
+    assert_int_equal(cuMemcpyDtoH_v2(&runs, address, 4), CUDA_SUCCESS);
+    assert_int_equal(runs, 7);
+    assert_int_equal(cuModuleGetGlobal_v2(&address, &bytes, module, "run"), CUDA_ERROR_NOT_FOUND);
+    runs = 5;
+    assert_int_equal(cuMemcpyHtoD_v2(address, &runs, 4), CUDA_SUCCESS);
+    assert_int_equal(cuMemFree_v2(x), CUDA_SUCCESS);
+}
+
+/* Host memory has one address on both sides, wherever it lies. */
+static void memory_of_the_host(void **state)
+{
+    uint32_t *memory, *own = malloc(N * sizeof *own), by = 2;
+    uint64_t x, at;
+    size_t free_bytes, total, left;
+    int type = 0;
+    void *arguments[] = {&x, &by};
+    (void)state;
+    assert_int_equal(cuMemGetInfo_v2(&free_bytes, &total), CUDA_SUCCESS);
+    assert_int_equal(cuMemHostAlloc((void **)&memory, N * sizeof *memory, 0), CUDA_SUCCESS);
+    for (uint32_t i = 0; i < N; i++)
+        memory[i] = own[i] = i;
+    x = (uint64_t)(uintptr_t)memory;
+    assert_int_equal(launch(scale, NULL, arguments), CUDA_SUCCESS);
+    assert_int_equal(memory[N - 1], 2 * (N - 1));
+    assert_int_equal(cuPointerGetAttribute(&type, 2, x), CUDA_SUCCESS);
+    assert_int_equal(type, 1);
+    assert_int_equal(cuMemHostRegister_v2(own, N * sizeof *own, 0), CUDA_SUCCESS);
+    assert_int_equal(cuMemHostRegister_v2(own, N * sizeof *own, 0), CUDA_ERROR_HOST_MEMORY_ALREADY_REGISTERED);
+    assert_int_equal(cuMemHostGetDevicePointer_v2(&x, own + 1, 0), CUDA_SUCCESS);
+    x -= 4;
+    assert_int_equal(launch(scale, NULL, arguments), CUDA_SUCCESS);
+    assert_int_equal(own[N - 1], 2 * (N - 1));
+    assert_int_equal(cuMemHostUnregister(own), CUDA_SUCCESS);
+    assert_int_equal(cuPointerGetAttribute(&type, 2, (uint64_t)(uintptr_t)own), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuMemAllocManaged(&at, 64, 1), CUDA_SUCCESS);
+    *(uint32_t *)(uintptr_t)at = 9;
+    assert_int_equal(cuMemsetD32_v2(at + 4, 11, 3), CUDA_SUCCESS);
+    assert_int_equal(((uint32_t *)(uintptr_t)at)[3], 11);
+    assert_int_equal(cuMemFree_v2(at), CUDA_SUCCESS);
+    assert_int_equal(cuMemFreeHost(memory), CUDA_SUCCESS);
+    assert_int_equal(cuMemFreeHost(memory), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuMemGetInfo_v2(&left, &total), CUDA_SUCCESS);
+    assert_int_equal(left, free_bytes);
+    free(own);
+}
+
+/* A box in the middle of a volume, there and back. */
+static void boxes(void **state)
+{
+    enum { X = 8, Y = 5, Z = 3 };
+    unsigned char from[Z][Y][X], back[Z][Y][X];
+    uint64_t volume;
+    (void)state;
+    for (int i = 0; i < X * Y * Z; i++)
+        from[i / X / Y][i / X % Y][i % X] = (unsigned char)i;
+    memset(back, 0, sizeof back);
+    assert_int_equal(cuMemAlloc_v2(&volume, sizeof from), CUDA_SUCCESS);
+    assert_int_equal(cuMemsetD8_v2(volume, 0xee, sizeof from), CUDA_SUCCESS);
+    struct cu_copy_3d copy = {.from = {.x = 2, .y = 1, .z = 1, .type = 1, .host = from, .pitch = X, .height = Y},
+                              .to = {.x = 1, .y = 2, .z = 0, .type = 2, .device = volume, .pitch = X, .height = Y},
+                              .width = 4,
+                              .height = 2,
+                              .depth = 2};
+    assert_int_equal(cuMemcpy3D_v2(&copy), CUDA_SUCCESS);
+    assert_int_equal(cuMemcpyDtoH_v2(back, volume, sizeof back), CUDA_SUCCESS);
+    for (int z = 0; z < Z; z++)
+        for (int y = 0; y < Y; y++)
+            for (int x = 0; x < X; x++) {
+                int inside = z < 2 && y >= 2 && y < 4 && x >= 1 && x < 5;
+                assert_int_equal(back[z][y][x], inside ? from[z + 1][y - 1][x + 1] : 0xee);
+            }
+    const struct cu_copy_2d rows = {.from_y = 2,
+                                    .from_type = 2,
+                                    .from_device = volume,
+                                    .from_pitch = X,
+                                    .to_x = 1,
+                                    .to_type = 1,
+                                    .to_host = back,
+                                    .to_pitch = 2 * X,
+                                    .width = 5,
+                                    .height = 2};
+    assert_int_equal(cuMemcpy2D_v2(&rows), CUDA_SUCCESS);
+    assert_int_equal(back[0][0][2], from[1][1][2]);
+    assert_int_equal(back[0][2][2], from[1][2][2]);
+    assert_int_equal(cuMemsetD2D16_v2(volume, X, 0x1234, 2, Y), CUDA_SUCCESS);
+    assert_int_equal(cuMemcpyDtoH_v2(back, volume, sizeof back), CUDA_SUCCESS);
+    assert_int_equal(back[0][Y - 1][3], 0x12);
+    assert_int_not_equal(back[1][0][0], 0x34);
+    assert_int_equal(cuMemFree_v2(volume), CUDA_SUCCESS);
+}
+
+static void add_one(void *data)
+{
+    ++*(int *)data;
+}
+
+/* What a stream captures runs when the graph does, with the arguments of the capture. */
+static void capture(void **state)
+{
+    struct cu_stream *stream;
+    struct cu_graph *graph, *executable, *clone;
+    struct cu_node *nodes[8];
+    size_t count = 8;
+    uint32_t host[N], by = 2;
+    uint64_t x;
+    int calls = 0, type = -1, status;
+    void *arguments[] = {&x, &by};
+    (void)state;
+    assert_int_equal(cuMemAlloc_v2(&x, sizeof host), CUDA_SUCCESS);
+    assert_int_equal(cuStreamCreate(&stream, 0), CUDA_SUCCESS);
+    assert_int_equal(cuStreamEndCapture(stream, &graph), CUDA_ERROR_ILLEGAL_STATE);
+    assert_int_equal(cuStreamBeginCapture_v2(stream, 0), CUDA_SUCCESS);
+    assert_int_equal(cuMemsetD32Async(x, 3, N, stream), CUDA_SUCCESS);
+    assert_int_equal(launch(scale, stream, arguments), CUDA_SUCCESS);
+    by = 100; /* too late */
+    assert_int_equal(cuMemcpyDtoHAsync_v2(host, x, sizeof host, stream), CUDA_SUCCESS);
+    assert_int_equal(cuLaunchHostFunc(stream, add_one, &calls), CUDA_SUCCESS);
+    assert_int_equal(cuStreamSynchronize(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
+    assert_int_equal(cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
+    assert_int_equal(cuStreamIsCapturing(stream, &status), CUDA_SUCCESS);
+    assert_int_equal(status, 0);
+    assert_int_equal(cuGraphGetNodes(graph, nodes, &count), CUDA_SUCCESS);
+    assert_int_equal(count, 4);
+    assert_int_equal(cuGraphNodeGetType(nodes[1], &type), CUDA_SUCCESS);
+    assert_int_equal(type, 0);
+    assert_int_equal(cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
+    assert_int_equal(cuGraphClone(&clone, graph), CUDA_SUCCESS);
+    assert_int_equal(calls, 0);
+    assert_int_equal(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
+    assert_int_equal(calls, 1);
+    assert_int_equal(host[N - 1], 6);
+    by = 5;
+    const struct cu_kernel_node params = {
+        .function = scale, .grid = {1, 1, 1}, .block = {N, 1, 1}, .arguments = arguments};
+    assert_int_equal(cuGraphExecKernelNodeSetParams_v2(executable, nodes[1], &params), CUDA_SUCCESS);
+    assert_int_equal(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
+    assert_int_equal(host[N - 1], 15);
+    struct cu_update_info info;
+    assert_int_equal(cuGraphExecUpdate_v2(executable, clone, &info), CUDA_SUCCESS);
+    assert_int_equal(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
+    assert_int_equal(host[N - 1], 6);
+    assert_int_equal(cuGraphExecDestroy(executable), CUDA_SUCCESS);
+    assert_int_equal(cuGraphDestroy(graph), CUDA_SUCCESS);
+    assert_int_equal(cuGraphDestroy(clone), CUDA_SUCCESS);
+    assert_int_equal(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
+    assert_int_equal(cuMemFree_v2(x), CUDA_SUCCESS);
+}
+
+static struct cu_graph *circle;
+static int run_circle(void)
+{
+    return cuGraphLaunch(circle, NULL);
+}
+
+/* Nodes run behind those that they depend on, in whatever order they were added. */
+static void dependencies(void **state)
+{
+    struct cu_node *first, *second;
+    uint32_t value = 0;
+    uint64_t x;
+    (void)state;
+    assert_int_equal(cuMemAlloc_v2(&x, 4), CUDA_SUCCESS);
+    assert_int_equal(cuGraphCreate(&circle, 0), CUDA_SUCCESS);
+    const struct cu_fill_node one = {.address = x, .value = 1, .bytes = 4, .width = 1, .height = 1};
+    struct cu_fill_node two = one;
+    two.value = 2;
+    assert_int_equal(cuGraphAddMemsetNode(&second, circle, NULL, 0, &two, NULL), CUDA_SUCCESS);
+    assert_int_equal(cuGraphAddMemsetNode(&first, circle, NULL, 0, &one, NULL), CUDA_SUCCESS);
+    assert_int_equal(run_circle(), CUDA_SUCCESS);
+    assert_int_equal(cuMemcpyDtoH_v2(&value, x, 4), CUDA_SUCCESS);
+    assert_int_equal(value, 1);
+    assert_int_equal(cuGraphAddDependencies(circle, &first, &second, 1), CUDA_SUCCESS);
+    assert_int_equal(run_circle(), CUDA_SUCCESS);
+    assert_int_equal(cuMemcpyDtoH_v2(&value, x, 4), CUDA_SUCCESS);
+    assert_int_equal(value, 2);
+    assert_int_equal(cuGraphAddDependencies(circle, &second, &first, 1), CUDA_SUCCESS);
+    assert_int_equal(quiet(run_circle), CUDA_ERROR_INVALID_VALUE);
+    assert_non_null(strstr(said, "cuGraphLaunch: nodes of the graph depend on each other in a circle"));
+    assert_int_equal(cuGraphDestroy(circle), CUDA_SUCCESS);
+    assert_int_equal(cuMemFree_v2(x), CUDA_SUCCESS);
+}
+
+static uint64_t given;
+static int run_race(void)
+{
+    void *arguments[] = {&given};
+    return launch(race, NULL, arguments);
+}
+
+static int run_outside(void)
+{
+    uint32_t by = 2;
+    void *arguments[] = {&given, &by};
+    return launch(scale, NULL, arguments);
+}
+
+/* A hazard is told and breaks the context, until that is reset. */
+static void hazards(void **state)
+{
+    (void)state;
+    assert_int_equal(cuModuleGetFunction(&race, module, "race"), CUDA_SUCCESS);
+    assert_int_equal(cuMemAlloc_v2(&given, 16), CUDA_SUCCESS);
+    assert_int_equal(quiet(run_race), CUDA_ERROR_LAUNCH_FAILED);
+    assert_non_null(strstr(said, "hazard "));
+    assert_non_null(strstr(said, "in kernel race, launch "));
+    assert_non_null(strstr(said, "  do: "));
+    assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(cuMemsetD8_v2(given, 0, 16), CUDA_ERROR_LAUNCH_FAILED);
+    assert_int_equal(cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+    assert_int_equal(cuMemsetD8_v2(given, 0, 16), CUDA_SUCCESS);
+    assert_int_equal(quiet(run_outside), CUDA_ERROR_ILLEGAL_ADDRESS);
+    assert_non_null(strstr(said, "hazard BOUNDS"));
+    assert_int_equal(cuDevicePrimaryCtxReset_v2(0), CUDA_SUCCESS);
+    assert_int_equal(cuMemFree_v2(given), CUDA_SUCCESS);
+}
+
+static int (*found)(void);
+static int run_found(void)
+{
+    return found();
+}
+
+/* By name and CUDA version, and what is missing says so when it is called. */
+static void entry_points(void **state)
+{
+    void *entry, *other;
+    int status = -1, value = 0;
+    (void)state;
+    assert_int_equal(cuGetProcAddress_v2("cuCtxCreate", &entry, 12000, 0, &status), CUDA_SUCCESS);
+    assert_int_equal(status, 0);
+    assert_int_equal(cuGetProcAddress_v2("cuCtxCreate", &other, 13000, 0, &status), CUDA_SUCCESS);
+    assert_ptr_not_equal(entry, other);
+    assert_int_equal(cuGetProcAddress_v2("cuLaunchKernelEx", &entry, 11000, 0, &status), CUDA_ERROR_NOT_FOUND);
+    assert_int_equal(status, 2);
+    assert_int_equal(cuGetProcAddress_v2("cuNothing", &entry, 13000, 0, &status), CUDA_ERROR_NOT_FOUND);
+    assert_int_equal(status, 1);
+    assert_null(entry);
+    assert_int_equal(cuGetProcAddress_v2("cuArrayCreate", &entry, 13000, 0, &status), CUDA_SUCCESS);
+    memcpy(&found, &entry, sizeof found);
+    assert_int_equal(quiet(run_found), CUDA_ERROR_NOT_SUPPORTED);
+    assert_string_equal(said, "tilewright: cuArrayCreate_v2: the emulated driver has no such entry point\n");
+    assert_int_equal(cuDeviceGetAttribute(&value, TW_CUDA_MAJOR, 0), CUDA_SUCCESS);
+    assert_int_equal(value, 9);
+    const char *name;
+    assert_int_equal(cuGetErrorName(CUDA_ERROR_ILLEGAL_ADDRESS, &name), CUDA_SUCCESS);
+    assert_string_equal(name, "CUDA_ERROR_ILLEGAL_ADDRESS");
+    assert_int_equal(cuGetErrorName(12345, &name), CUDA_ERROR_INVALID_VALUE);
+}
+
+static const void *image;
+static struct cu_module *loaded;
+static int run_load(void)
+{
+    return cuModuleLoadData(&loaded, image);
+}
+
+static void images(void **state)
+{
+    static const char elf[64] = "\177ELF";
+    (void)state;
+    image = elf;
+    assert_int_equal(quiet(run_load), CUDA_ERROR_NO_BINARY_FOR_GPU);
+    image = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry x(\n";
+    assert_int_equal(quiet(run_load), CUDA_ERROR_INVALID_PTX);
+    assert_non_null(strstr(said, "cuModuleLoadData: PTX line "));
+    image = ptx;
+    unsigned count = 0;
+    struct cu_function *functions[3];
+    assert_int_equal(quiet(run_load), CUDA_SUCCESS);
+    assert_int_equal(cuModuleGetFunctionCount(&count, loaded), CUDA_SUCCESS);
+    assert_int_equal(count, 3);
+    assert_int_equal(cuModuleEnumerateFunctions(functions, 3, loaded), CUDA_SUCCESS);
+    size_t offset, bytes;
+    assert_int_equal(cuFuncGetParamInfo(functions[0], 1, &offset, &bytes), CUDA_SUCCESS);
+    assert_int_equal(offset, 8);
+    assert_int_equal(bytes, 4);
+    assert_int_equal(cuFuncGetParamInfo(functions[0], 2, &offset, &bytes), CUDA_ERROR_INVALID_VALUE);
+    int shared = 0, blocks = 0;
+    assert_int_equal(cuFuncGetAttribute(&shared, TW_CUDA_FUNCTION_STATIC_SHARED, functions[2]), CUDA_SUCCESS);
+    assert_int_equal(shared, 256);
+    assert_int_equal(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, functions[2], 1024, 0), CUDA_SUCCESS);
+    assert_int_equal(blocks, 2);
+    assert_int_equal(cuOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, functions[2], 64, 200 * 1024), CUDA_SUCCESS);
+    assert_int_equal(blocks, 1);
+    assert_int_equal(cuModuleUnload(loaded), CUDA_SUCCESS);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {cmocka_unit_test(variables_belong_to_the_module),
+                                       cmocka_unit_test(memory_of_the_host),
+                                       cmocka_unit_test(boxes),
+                                       cmocka_unit_test(capture),
+                                       cmocka_unit_test(dependencies),
+                                       cmocka_unit_test(hazards),
+                                       cmocka_unit_test(entry_points),
+                                       cmocka_unit_test(images)};
+    return cmocka_run_group_tests(tests, opens, closes);
+}
