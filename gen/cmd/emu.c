@@ -445,14 +445,14 @@ static bool known_device(const char *name)
 
 /* The options that are words and sizes. */
 struct words {
-    const char *grid, *block, *cluster, *shared, *complete, *hazards, *stack;
+    const char *grid, *block, *cluster, *shared, *complete, *hazards, *stack, *heap;
 };
 
 static int read_words(struct emulation *e, const struct words *w)
 {
     static const char *const completions[] = {"eager", "late", "random"};
     static const char *const hazards[] = {"off", "on", "fatal", "strict"};
-    uint64_t shared = 0, stack = 0;
+    uint64_t shared = 0, stack = 0, heap = 0;
     const char *why;
     int completion = word_number(w->complete, completions, 3), hazard = word_number(w->hazards, hazards, 4);
     if (!known_device(e->device_name))
@@ -475,6 +475,8 @@ static int read_words(struct emulation *e, const struct words *w)
         return options_fault("emu", "--shared %s: %s", w->shared, why);
     if (w->stack && !emu_read_size(w->stack, &stack, &why))
         return options_fault("emu", "--stack %s: %s", w->stack, why);
+    if (w->heap && (!emu_read_size(w->heap, &heap, &why) || !heap))
+        return options_fault("emu", "--heap %s: %s", w->heap, heap ? why : "write 1 or more bytes");
     if (shared > INT32_MAX)
         return options_fault("emu", "--shared %s: more than any block can have", w->shared);
     if (stack > INT32_MAX || (w->stack && !stack))
@@ -489,6 +491,7 @@ static int read_words(struct emulation *e, const struct words *w)
     e->launch.flags = e->cooperative ? TW_LAUNCH_COOPERATIVE : 0;
     e->launch.shared_bytes = (uint32_t)shared;
     e->options.stack_bytes = (size_t)stack;
+    e->options.heap_bytes = (size_t)heap;
     e->options.completion = (enum emu_completion)completion;
     e->options.hazards = (enum emu_hazards)hazard;
     e->on_emu = strcmp(e->device_name, "emu") == 0;
@@ -566,6 +569,7 @@ int cmd_emu(int argc, char **argv)
          "what the emulator does about hazards: tell, nothing, stop; on"},
         {"--sms", OPTION_NUMBER, &sms, "N", "multiprocessors of the emulator; 0, as by default: the architecture's"},
         {"--stack", OPTION_TEXT, &w.stack, "BYTES", "local memory that a thread may use on the emulator; 512K"},
+        {"--heap", OPTION_TEXT, &w.heap, "BYTES", "what malloc of the kernel may hold on the emulator; 8M"},
         {"--limit", OPTION_NUMBER, &e->options.instruction_limit, "N",
          "stop the emulator after N instructions of warps; no limit"},
         {"--json", OPTION_FLAG, &e->json, NULL, "one object, with what the kernel printed and all hazards: help json"},

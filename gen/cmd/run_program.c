@@ -88,23 +88,37 @@ static bool set_environment(struct tw_runtime *rt, const char *folder, const cha
     return set;
 }
 
+/* Whoever ends this program means the one that it runs. */
+static volatile sig_atomic_t running;
+static void pass_on(int number)
+{
+    if (running)
+        kill((pid_t)running, number);
+}
+
 /* The program's exit status, or 128 and more for a signal; -1 after a fault, which it has told. */
 static int run(const struct tell *tell, char **arguments)
 {
-    /* A key that interrupts is the program's affair. */
-    struct sigaction ignore = {.sa_handler = SIG_IGN}, interrupt, quit;
+    /* A key that interrupts reaches the program by itself. */
+    struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on}, interrupt, quit, end, hang_up;
     pid_t child;
     int state, result = posix_spawnp(&child, arguments[0], NULL, NULL, arguments, environ);
     if (result) {
         tell_fault(tell, "cannot run %s: %s", arguments[0], strerror(result));
         return -1;
     }
+    running = (sig_atomic_t)child;
     sigaction(SIGINT, &ignore, &interrupt);
     sigaction(SIGQUIT, &ignore, &quit);
+    sigaction(SIGTERM, &pass, &end);
+    sigaction(SIGHUP, &pass, &hang_up);
     while ((result = waitpid(child, &state, 0)) < 0 && errno == EINTR)
         continue;
+    running = 0;
     sigaction(SIGINT, &interrupt, NULL);
     sigaction(SIGQUIT, &quit, NULL);
+    sigaction(SIGTERM, &end, NULL);
+    sigaction(SIGHUP, &hang_up, NULL);
     if (result < 0) {
         tell_fault(tell, "cannot wait for %s: %s", arguments[0], strerror(errno));
         return -1;

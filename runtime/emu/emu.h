@@ -32,6 +32,8 @@ struct emu_options {
     int sm_count;               /* 0: what the architecture's model has */
     size_t memory_bytes;        /* 0: 16 GiB; memory is taken as it is allocated */
     size_t stack_bytes;         /* local memory a thread may use; 0: 512 KiB, what CUDA allows at most */
+    size_t heap_bytes;          /* what malloc of kernels may hold at a time; 0: 8 MiB, as CUDA has it where the program
+                                   asks for no more */
     uint64_t instruction_limit; /* of warps, a launch; 0: none */
     /* Asked again and again while a launch runs, by the thread that launched it: other than 0 ends it, and it fails.
        NULL: none is ended */
@@ -126,6 +128,9 @@ void emu_device_set_sms(struct tw_device *device, int count);
 
 /* When asynchronous operations happen in the launches that follow. */
 void emu_device_set_completion(struct tw_device *device, enum emu_completion completion);
+
+/* What malloc of kernels may hold in the launches that follow. */
+void emu_device_set_heap(struct tw_device *device, size_t bytes);
 
 /* Forget all reports. */
 void emu_device_clear_reports(struct tw_device *device);

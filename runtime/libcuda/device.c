@@ -360,8 +360,8 @@ int cuCtxSynchronize_v2(struct cu_context *context)
 
 /* ---- What a context has for tuning ------------------------------------------------------------------------------- */
 
-/* CUlimit: what the emulator has is kept apart from it: a stack as deep as options say, a heap as large as memory. */
-enum { LIMITS = 16 };
+/* CUlimit, of which the emulator has the heap of kernels' malloc; its stacks are as deep as any kernel may ask for. */
+enum { LIMIT_HEAP = 2, LIMITS = 16 };
 static size_t limits[LIMITS] = {1024, 1 << 20, 8 << 20, 2, 2048, 128, 0};
 
 int cuCtxSetLimit(int limit, size_t value)
@@ -370,6 +370,8 @@ int cuCtxSetLimit(int limit, size_t value)
     if (limit < 0 || limit >= LIMITS)
         return CUDA_ERROR_UNSUPPORTED_LIMIT;
     limits[limit] = value;
+    if (limit == LIMIT_HEAP)
+        emu_device_set_heap(cu.device, value);
     return CUDA_SUCCESS;
 }
 

@@ -242,7 +242,9 @@ int cu_function_load(struct cu_function *function)
     int status = emu_image_kernel(function->module->image, function->name, &function->kernel, &error);
     if (status)
         cu_tell_failure();
-    return status ? cu_refuse(status == TW_ERROR_MEMORY ? CUDA_ERROR_OUT_OF_MEMORY : CUDA_ERROR_INVALID_PTX,
+    return status ? cu_refuse(status == TW_ERROR_MEMORY        ? CUDA_ERROR_OUT_OF_MEMORY
+                              : status == TW_ERROR_UNSUPPORTED ? CUDA_ERROR_NOT_SUPPORTED
+                                                               : CUDA_ERROR_INVALID_PTX,
                               "kernel %s: %s", function->name, error.text)
                   : CUDA_SUCCESS;
 }

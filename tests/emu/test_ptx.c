@@ -272,6 +272,9 @@ static int parse_one(const char *instruction, struct ptx_module **module, struct
     int status = ptx_parse(&rt.memory, text, (size_t)n, &made, error);
     if (status == TW_OK)
         assert_null(check_module(made));
+    for (uint32_t i = 0; status == TW_OK && i < made->function_count; i++)
+        if (made->functions[i].refused)
+            status = tw_fail(error, TW_ERROR_UNSUPPORTED, "%s", made->functions[i].refused);
     if (module)
         *module = made;
     else

@@ -268,6 +268,8 @@ int tw_device_open_emu(struct tw_runtime *rt, const struct emu_options *options,
     emu->options.arch = arch->name;
     if (!emu->options.stack_bytes)
         emu->options.stack_bytes = 512 * 1024;
+    if (!emu->options.heap_bytes)
+        emu->options.heap_bytes = 8 << 20;
     emu->arch = arch;
     emu->next_address = EMU_GLOBAL_START;
     if (emu->options.hazards != EMU_HAZARDS_OFF) {
@@ -308,6 +310,11 @@ void emu_device_set_sms(struct tw_device *device, int count)
 void emu_device_set_completion(struct tw_device *device, enum emu_completion completion)
 {
     self(device)->options.completion = completion;
+}
+
+void emu_device_set_heap(struct tw_device *device, size_t bytes)
+{
+    self(device)->options.heap_bytes = bytes;
 }
 
 const struct emu_report *emu_device_report(const struct tw_device *device, size_t index)

@@ -191,10 +191,12 @@ const struct emu_op *emu_op_builtin(struct emu_warp *warp, const struct emu_op *
         } else if (!strcmp(name, "malloc")) {
             struct emu_region *region = NULL;
             uint64_t bytes = argument(warp, call, 0, lane);
-            int status = emu_region_new(device, bytes, 16, &region, NULL);
-            if (!status)
+            size_t heap = device->options.heap_bytes, left = heap > device->heap ? heap - device->heap : 0;
+            if (bytes <= left && emu_region_new(device, bytes, 16, &region, NULL) == TW_OK) {
                 region->from_kernel = 1;
-            result(warp, call, lane, status ? 0 : region->base, 8);
+                device->heap += bytes;
+            }
+            result(warp, call, lane, region ? region->base : 0, 8);
         } else if (!strcmp(name, "free")) {
             uint64_t address = argument(warp, call, 0, lane);
             struct emu_region *region = emu_region_find(device, address);

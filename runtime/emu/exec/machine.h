@@ -223,6 +223,7 @@ struct emu_device {
     size_t region_count, region_room;
     uint64_t next_address;
     size_t allocated;
+    size_t heap; /* of it by malloc of kernels */
     uint32_t next_region;
     struct emu_reports reports;
     struct emu_hazard_memory *hazard_memory; /* NULL: hazards are off */

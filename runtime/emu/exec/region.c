@@ -111,6 +111,8 @@ void emu_region_free(struct emu_device *device, struct emu_region *region)
     }
     if (device->hazard_memory)
         emu_hazard_memory_fresh(device->hazard_memory, region->whole_base, region->whole_bytes);
+    if (region->from_kernel)
+        device->heap -= region->whole_bytes;
     if (!region->mapped) {
         device->allocated -= region->whole_bytes;
         tw_free(device->device.rt, region->whole);

@@ -130,7 +130,10 @@ static int set_function(struct emu_lowering *l, const struct ptx_function *calle
         in->builtin = callee;
         if (emu_builtin(ptx_name(l->ptx, callee->name)))
             return 0;
-        emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "function %s has no body", ptx_name(l->ptx, callee->name));
+        const char *name = ptx_name(l->ptx, callee->name);
+        int is_cuda = strncmp(name, "cuda", 4) == 0;
+        emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "function %s has no body%s", name,
+                       is_cuda ? ": launches and conditions of graphs by kernels are not emulated" : "");
         return 1;
     }
     for (uint32_t i = 0; i < callee->param_count + callee->return_count; i++) {

@@ -448,6 +448,8 @@ int emu_lower(struct emu_module *module, uint32_t function, struct emu_function 
     *lowered = module->functions[function];
     if (*lowered)
         return TW_OK;
+    if (f->refused)
+        return tw_fail(error, TW_ERROR_UNSUPPORTED, "%s", f->refused);
     struct emu_function *out = emu_extra(module, sizeof *out);
     if (!out)
         return tw_fail(error, TW_ERROR_MEMORY, "no memory");
@@ -531,7 +533,8 @@ static int lower_addressed(struct emu_module *module, struct tw_error *error)
     struct emu_function *ignored;
     for (uint32_t i = 0; i < ptx->relocation_count; i++) {
         uint32_t index = ptx->relocations[i].index;
-        if (ptx->relocations[i].function && ptx->functions[index].has_body && !ptx->functions[index].is_kernel) {
+        if (ptx->relocations[i].function && ptx->functions[index].has_body && !ptx->functions[index].is_kernel &&
+            !ptx->functions[index].refused) {
             int status = emu_lower(module, index, &ignored, error);
             if (status)
                 return status;

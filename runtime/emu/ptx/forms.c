@@ -411,7 +411,7 @@ static struct ptx_template *build(struct ptx_parser *p, const char *text, uint32
         return NULL;
     }
     if (reasons[opcode]) {
-        ptx_refuse(p, "'%.*s': %s is not supported", shown, text, reasons[opcode]);
+        ptx_refuse_function(p, "'%.*s': %s is not supported", shown, text, reasons[opcode]);
         return NULL;
     }
     struct written written = {.count = 0};

@@ -40,6 +40,20 @@ void ptx_refuse(struct ptx_parser *p, const char *format, ...)
     va_end(arguments);
 }
 
+void ptx_refuse_function(struct ptx_parser *p, const char *format, ...)
+{
+    enum { MOST = 240 };
+    char *text = p->function->refused ? NULL : ptx_arena(p, MOST);
+    if (!text)
+        return;
+    va_list arguments;
+    int taken = snprintf(text, MOST, "PTX line %u: ", p->line);
+    va_start(arguments, format);
+    vsnprintf(text + taken, (size_t)(MOST - taken), format, arguments);
+    va_end(arguments);
+    p->function->refused = text;
+}
+
 void ptx_no_memory(struct ptx_parser *p)
 {
     if (!p->status)

@@ -400,9 +400,11 @@ static void read_instruction(struct ptx_parser *p, uint32_t guard, int negated)
     p->mnemonic = mnemonic;
     p->mnemonic_length = length < 150 ? length : 150;
     const struct ptx_template *template = ptx_find_template(p, mnemonic, length, hash);
+    p->line = after;
+    if (!template && !p->status)
+        ptx_skip_statement(p); /* the function was refused */
     if (!template)
         return;
-    p->line = after;
     read_operands(p, template->instruction.opcode == PTX_OP_CALL);
     if (p->status)
         return;

@@ -153,6 +153,9 @@ struct ptx_parser {
 /* Keep the first failure: "PTX line N: ...", and go to the end of the text. */
 void ptx_error(struct ptx_parser *p, const char *format, ...) TW_PRINTF(2, 3);
 void ptx_refuse(struct ptx_parser *p, const char *format, ...) TW_PRINTF(2, 3); /* TW_ERROR_UNSUPPORTED */
+
+/* The function under way cannot be executed, and the parse goes on: ptx_function.refused. The first reason is kept. */
+void ptx_refuse_function(struct ptx_parser *p, const char *format, ...) TW_PRINTF(2, 3);
 void ptx_no_memory(struct ptx_parser *p);
 
 /* Room for one more element in *array; 0 after a failure. */

@@ -208,6 +208,8 @@ struct ptx_function {
     uint8_t explicitcluster;
     uint8_t blocksareclusters;
     uint32_t line; /* of its definition in the PTX */
+    const char *refused; /* "PTX line 9: ...": an instruction that no executor has (textures), which is left out: the
+                            function cannot be executed. NULL: none */
 };
 
 /* .callprototype: what an indirect call's target takes and gives. */
@@ -243,10 +245,10 @@ struct ptx_module {
 };
 
 /* Parse length bytes of text (no zero needed behind; a zero inside is an error). TW_OK; TW_ERROR_INVALID, or
-   TW_ERROR_UNSUPPORTED for an instruction that the emulator does not have, with "PTX line N: ..." in error->text; or
-   TW_ERROR_MEMORY. *module is NULL but after TW_OK. No input makes it crash, loop or take memory out of proportion to
-   the text, but for registers: 2^20 a function and 2^22 a module at most, 12 bytes each. Other limits: 63 nested
-   scopes, 2^36 bytes a variable, 2^31 bytes of a function's local or parameter memory. */
+   TW_ERROR_UNSUPPORTED for a form of an instruction that the emulator does not have, with "PTX line N: ..." in
+   error->text; or TW_ERROR_MEMORY. *module is NULL but after TW_OK. No input makes it crash, loop or take memory out of
+   proportion to the text, but for registers: 2^20 a function and 2^22 a module at most, 12 bytes each. Other limits: 63
+   nested scopes, 2^36 bytes a variable, 2^31 bytes of a function's local or parameter memory. */
 int ptx_parse(const struct tw_memory *memory, const char *text, size_t length, struct ptx_module **module,
               struct tw_error *error);
 

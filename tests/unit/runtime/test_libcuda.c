@@ -40,6 +40,31 @@ static const char ptx[] =
     "    ld.shared.u32 %r5, [%r4];\n    st.shared.u32 [%r3], %r5;\n    ret;\n"
     "}\n";
 
+/* What the driver takes, and one kernel of which cannot run: malloc of 3 MiB, again and again until there is no more;
+ * a texture. */
+static const char more_ptx[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n"
+    ".extern .func (.param .b64 at) malloc(.param .b64 bytes);\n"
+    ".visible .entry fill_heap(.param .u64 x)\n"
+    "{\n"
+    "    .reg .b64 %rd<3>; .reg .b32 %r; .reg .pred %p;\n"
+    "    ld.param.u64 %rd0, [x];\n    mov.u32 %r, 0;\n"
+    "again:\n"
+    "    {\n"
+    "        .param .b64 bytes;\n        .param .b64 at;\n"
+    "        mov.u64 %rd1, 3145728;\n        st.param.b64 [bytes], %rd1;\n        call (at), malloc, (bytes);\n"
+    "        ld.param.b64 %rd2, [at];\n"
+    "    }\n"
+    "    setp.eq.u64 %p, %rd2, 0;\n    @%p bra full;\n    add.u32 %r, %r, 1;\n    bra again;\n"
+    "full:\n    st.global.u32 [%rd0], %r;\n    ret;\n"
+    "}\n"
+    ".visible .entry textured(.param .u64 x)\n"
+    "{\n"
+    "    .reg .b64 %rd0; .reg .b32 %r0; .reg .f32 %f<4>;\n"
+    "    ld.param.u64 %rd0, [x];\n    mov.u32 %r0, 0;\n"
+    "    tex.2d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd0, {%r0, %r0}];\n    ret;\n"
+    "}\n";
+
 static struct cu_module *module;
 static struct cu_function *scale, *runs_of, *race;
 
@@ -410,6 +435,41 @@ static void images(void **state)
     assert_int_equal(cuModuleUnload(loaded), CUDA_SUCCESS);
 }
 
+static struct cu_function *textured;
+static int run_textured(void)
+{
+    return cuFuncLoad(textured);
+}
+
+/* What one kernel needs and is not there keeps none of the others from running. */
+static void heap_and_textures(void **state)
+{
+    struct cu_function *fill_heap;
+    uint32_t held = 0;
+    uint64_t x;
+    size_t limit = 0;
+    void *arguments[] = {&x};
+    (void)state;
+    assert_int_equal(cuModuleLoadData(&loaded, more_ptx), CUDA_SUCCESS);
+    assert_int_equal(cuModuleGetFunction(&fill_heap, loaded, "fill_heap"), CUDA_SUCCESS);
+    assert_int_equal(cuMemAlloc_v2(&x, 4), CUDA_SUCCESS);
+    assert_int_equal(cuLaunchKernel(fill_heap, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL), CUDA_SUCCESS);
+    assert_int_equal(cuMemcpyDtoH_v2(&held, x, 4), CUDA_SUCCESS);
+    assert_int_equal(held, 2); /* of 8 MiB */
+    assert_int_equal(cuCtxSetLimit(2, 16 << 20), CUDA_SUCCESS);
+    assert_int_equal(cuCtxGetLimit(&limit, 2), CUDA_SUCCESS);
+    assert_int_equal(limit, 16 << 20);
+    assert_int_equal(cuLaunchKernel(fill_heap, 1, 1, 1, 1, 1, 1, 0, NULL, arguments, NULL), CUDA_SUCCESS);
+    assert_int_equal(cuMemcpyDtoH_v2(&held, x, 4), CUDA_SUCCESS);
+    assert_int_equal(held, 3); /* beside the two that nobody freed */
+    assert_int_equal(cuModuleGetFunction(&textured, loaded, "textured"), CUDA_SUCCESS);
+    assert_int_equal(quiet(run_textured), CUDA_ERROR_NOT_SUPPORTED);
+    assert_non_null(strstr(said, "cuFuncLoad: kernel textured: PTX line "));
+    assert_non_null(strstr(said, ": 'tex.2d.v4.f32.s32': tex (textures) is not supported"));
+    assert_int_equal(cuMemFree_v2(x), CUDA_SUCCESS);
+    assert_int_equal(cuModuleUnload(loaded), CUDA_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(variables_belong_to_the_module),
@@ -419,6 +479,7 @@ int main(void)
                                        cmocka_unit_test(dependencies),
                                        cmocka_unit_test(hazards),
                                        cmocka_unit_test(entry_points),
-                                       cmocka_unit_test(images)};
+                                       cmocka_unit_test(images),
+        cmocka_unit_test(heap_and_textures)};
     return cmocka_run_group_tests(tests, opens, closes);
 }
