@@ -25,7 +25,7 @@ install -m 644 "$build/libtilewright-python.so" "$module"
 mv "$root/usr/share/doc/tilewright/LICENSE" "$root/usr/share/doc/tilewright/copyright"
 gzip -9 -n "$root/usr/share/man/man1/tilewright.1"
 if command -v strip >/dev/null 2>&1; then
-    find "$root" \( -path '*/bin/tilewright' -o -name '*.a' -o -name '*.so' \) -exec \
+    find "$root" \( -path '*/bin/tilewright' -o -name '*.a' -o -name '*.so' -o -name '*.so.*' \) -exec \
         strip --strip-debug --enable-deterministic-archives {} +
 fi
 find "$root" -type d -exec chmod 755 {} +
@@ -33,7 +33,8 @@ find "$root" -type d -exec chmod 755 {} +
 version=$("$build/tilewright" --version | sed 's/^tilewright //; s/[, ].*//')
 architecture=$(dpkg --print-architecture)
 # The C library that was linked with, and all newer ones: the newest version that a symbol asks for.
-libc=$(for file in "$build/tilewright" "$build/libtilewright-python.so" "$build/libtilewright-explain.so"; do
+libc=$(for file in "$build/tilewright" "$build/libtilewright-python.so" "$build/libtilewright-explain.so" \
+    "$build/libcuda/libcuda.so.1" "$build/libcuda/libcudart.so.13"; do
     grep -ao 'GLIBC_[0-9.]*[0-9]' "$file"
 done | sed 's/GLIBC_//' | sort -V | tail -n 1)
 cat >"$root/DEBIAN/control" <<control

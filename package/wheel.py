@@ -19,7 +19,7 @@ import tempfile
 import zipfile
 
 EPOCH = (1980, 1, 1, 0, 0, 0)
-STRIPPED = ("bin/tilewright", ".a", ".so")
+STRIPPED = ("bin/tilewright", ".a", ".so", ".so.1", ".so.13")
 
 
 def staged(build, folder):
@@ -48,7 +48,7 @@ def members(folder, name):
             if inside == "bin/tilewright":
                 yield data + "/scripts/tilewright", path, 0o755
             elif inside != "libtilewright-python.so":
-                yield data + "/data/" + inside, path, 0o755 if inside.endswith(".so") else 0o644
+                yield data + "/data/" + inside, path, 0o755 if ".so" in inside else 0o644
 
 
 def metadata(version):

@@ -33,6 +33,9 @@ used() { # WHAT
     cp "$top/tests/embed/python/scale.py" "$work/c.$1"
     alone "$work" tilewright --version && grep -q "^tilewright $version, " "$log"
     ok $? "$1: the program runs"
+    logged sh "$top/tests/kept.sh" "$work/driver" cc -std=gnu11 "$top/tests/whole/driver.c" -ldl &&
+        alone "$work" tilewright run-program ./driver && grep -q '^9.0, 0 wrong, ' "$log"
+    ok $? "$1: run-program finds its libraries"
     if [ -z "$nvrtc" ]; then
         skip "$1: kernels" "there is no NVRTC"
         return
@@ -83,6 +86,7 @@ for name, digest, size in rows:
     own = "sha256=" + base64.urlsafe_b64encode(hashlib.sha256(data).digest()).rstrip(b"=").decode()
     assert name == record or (digest == own and int(size) == len(data)), name
 for end in ("/scripts/tilewright", "/data/lib/libtilewright.a", "/data/include/tilewright/emu/emu.h",
+            "/data/lib/tilewright/libcudart.so.13",
             "tilewright/__init__.py", "tilewright/libtilewright-python.so", "/tilewright-config.cmake"):
     assert any(name.endswith(end) for name in names), end
 PY
