@@ -119,7 +119,7 @@ static const char *find_all(struct driver_calls *c, const struct entry_point *ta
         missing = "cuLaunchKernelEx";
     find(table, library, "cuOccupancyMaxActiveClusters", &c->own.max_active_clusters);
     find(table, library, "cuTensorMapEncodeTiled", &c->own.encode_tiled);
-//@ if host.windows then
+//@ if host.part.windows then
     find(table, library, "cuTensorMapEncodeIm2col", &c->own.encode_im2col);
 //@ end
 //@ if host.debug then

@@ -287,7 +287,7 @@ static void test_windows(void **state)
 static void test_planted_bits(void **state)
 {
     static struct plan plan;
-    static const char *const map[] = {"X_map", "Y_map"};
+    static const char *const map[] = {"MAP_0", "MAP_1"};
     char path[512], where[64];
     (void)state;
     host_plan_fixed(&plan);
@@ -303,10 +303,11 @@ static void test_planted_bits(void **state)
     for (int each = 0; each < words; each++) {
         const int word = each * 32 / words;
         const int bit = word % 2 ? 5 : 37;
-        /* The word-th number behind "#define X_map_image" is made an expression. */
-        shell("cd %s && awk -v from='#define %s_image' -v n=%d '"
+        /* The word-th number behind "#define MAP_0" is made an expression. */
+        shell("cd %s && awk -v from='#define %s ' -v n=%d '"
               "index($0, from) == 1 { on = 1 } "
-              "{ line = \"\"; while (on && match($0, /0x[0-9a-f]+/)) { "
+              "{ line = \"\"; if (index($0, from) == 1) { line = from; $0 = substr($0, length(from) + 1) } "
+              "while (on && match($0, /(0x)?[0-9a-f]+/)) { "
               "  line = line substr($0, 1, RSTART - 1) "
               "    (n-- == 0 ? \"(\" substr($0, RSTART, RLENGTH) \" ^ 1ull << %d)\" : substr($0, RSTART, RLENGTH)); "
               "  $0 = substr($0, RSTART + RLENGTH) } "

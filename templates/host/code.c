@@ -1,0 +1,186 @@
+//@ -- The kernels themselves, as arrays: sources and PTX in chunks that any compiler takes as a literal, cubins as
+//@ -- bytes; and what is known of them.
+//@ param host table
+//@ param shape table
+//@ local NAME, T = host.name, host.types
+/* ---- the kernels ----------------------------------------------------------------------------------------------- */
+//@ for n, i in ipairs(host.image) do
+//@     local number = n - 1
+//@     if i.source_chunks > 0 then
+
+/* ${i.entry} for ${i.arch}: CUDA, compiled by load. */
+static const char *const source_${number}[] = {
+    ${i.source}
+    NULL
+};
+//@     end
+//@     if i.cubin_bytes > 0 then
+
+/* ${i.entry} for ${i.arch}: a cubin. */
+static const union {
+    unsigned char bytes[${i.cubin_bytes}];
+    uint64_t align;
+} cubin_${number} = {{
+//@         for _, line in ipairs(i.cubin) do
+    ${line}
+//@         end
+}};
+//@     end
+//@     if i.ptx_chunks > 0 then
+
+/* ${i.entry} for ${i.arch}: PTX, for devices newer than that. */
+static const char *const ptx_${number}[] = {
+    ${i.ptx}
+    NULL
+};
+//@     end
+//@ end
+
+static const struct image images[] = {
+//@ for n, i in ipairs(host.image) do
+//@     local number = n - 1
+//@     local row = { i.cubin_bytes > 0 and "cubin_" .. number .. ".bytes" or "NULL" }
+//@     if host.part.text then
+//@         row[2] = i.source_chunks > 0 and "source_" .. number or "NULL"
+//@         row[3] = i.ptx_chunks > 0 and "ptx_" .. number or "NULL"
+//@     end
+//@     row[#row + 1] = i.blocks_per_sm
+//@     row[#row + 1] = shape.of[n]
+//@     if host.part.tuned then row[#row + 1] = i.setup end
+//@     if host.part.lists then row[#row + 1] = has(i, "list") and 1 or 0 end
+//@     local list = csv(row)
+    {${list}},
+//@ end
+};
+
+static const struct ${T}_variant variants[] = {
+//@ for _, i in ipairs(host.image) do
+//@     local programmatic = i.programmatic and 1 or 0
+    {"${i.variant}", "${i.entry}", "${i.arch}", ${i.threads}, ${i.shared_bytes}, {${i.cluster.x}, ${i.cluster.y}, ${i.cluster.z}}, ${programmatic}, ${i.param_bytes}, ${i.registers}},
+//@ end
+};
+
+static const struct target targets[] = {
+//@ for _, t in ipairs(host.target) do
+//@     local own = #t.image
+    {"${t.arch}", ${t.major}, ${t.minor}, ${t.exact}, ${t.newer}, ${t.first}, ${own}, ${t.count}, ${t.shared_bytes}},
+//@ end
+};
+
+/* Tensors by number. */
+enum {
+//@ for _, t in ipairs(host.tensor) do
+    tensor_${t.name},
+//@ end
+    tensors_in_all
+};
+
+static const struct ${T}_tensor tensors[] = {
+//@ for _, t in ipairs(host.tensor) do
+    {"${t.name}", "${t.dtype}", "${t.shape}", ${t.bytes}, ${t.rank}, ${t.align}, ${t.best_align}, ${t.out}},
+//@ end
+};
+
+static const struct operand operands[] = {
+//@ for _, t in ipairs(host.tensor) do
+//@     local null, signs, large = t.may_be_null and 1 or 0, 0, 0
+//@     for _, d in ipairs(t.dim) do
+//@         signs = signs + (d.may_be_negative and 1 << d.index or 0)
+//@         large = large + (d.may_be_large and 1 << d.index or 0)
+//@     end
+    {${null}, ${signs}, ${large}}, /* ${t.name} */
+//@ end
+};
+
+static const struct rule rules[] = {
+//@ for _, g in ipairs(host.target) do
+//@     for _, r in ipairs(g.rule) do
+//@         local fixed = {}
+//@         for d = 1, host.rank do fixed[d] = 0 end
+//@         for _, f in ipairs(r.fixed) do fixed[f.dim + 1] = f.stride end
+//@         local strides = csv(fixed)
+    {tensor_${r.tensor}, ${r.align}, ${r.whole_rows}, ${r.map}, {${strides}}}, /* ${g.arch} */
+//@     end
+//@ end
+};
+//@ if host.symbol_count > 0 then
+
+static const struct size sizes[] = {
+//@     for _, d in ipairs(host.symbol) do
+    {"${d.name}", offsetof(struct ${NAME}_args, ${d.name}), ${d.limit}, ${d.multiple}},
+//@     end
+};
+//@ end
+//@ if host.map_count > 0 then
+
+/* Images of tensor maps. */
+//@     for n, m in ipairs(host.map) do
+//@         local number, image = n - 1, csv(m.image)
+#define MAP_${number} ${image}
+//@     end
+
+static const struct map maps[] = {
+//@     for n, m in ipairs(host.map) do
+//@         local number = n - 1
+//@         local row = m.targets .. ", " .. csv { m.dtype, m.swizzle, m.promotion, m.rank, m.element_bytes }
+//@         row = row .. ", {" .. csv(m.box) .. "}, {" .. csv(m.dim) .. "}, {MAP_" .. number .. "}"
+//@         if host.part.windows then
+//@             row = row .. ", " .. m.window_dims .. ", {" .. csv(m.lower) .. "}, {" .. csv(m.upper) .. "}, {"
+//@             row = row .. csv(m.step) .. "}"
+//@         end
+    {"${m.name}", ${row}}, /* ${m.dtype_name}, swizzle ${m.swizzle_name} */
+//@     end
+};
+
+/* By variant: those that its parameter holds, in order. */
+static const unsigned char maps_of[][${host.most_maps}] = {
+//@     for _, i in ipairs(host.image) do
+//@         local list = {}
+//@         for _, q in ipairs(i.param) do
+//@             if q.kind == "map" then list[#list + 1] = q.map end
+//@         end
+//@         if #list == 0 then list[1] = 0 end
+//@         local row = csv(list)
+    {${row}},
+//@     end
+};
+//@ end
+//@ if host.has_source then
+
+/* Of NVRTC, beside the architecture. */
+static const char *const options[] = {
+//@     for _, option in ipairs(host.option) do
+    ${option},
+//@     end
+};
+//@ end
+//@ if host.tuned then
+
+//@ include "host/choice.c" host = host
+//@ end
+
+static const struct tables tables = {
+    "${NAME}", tensors, operands, tensors_in_all,
+//@ if host.symbol_count > 0 then
+    sizes, sizeof sizes / sizeof *sizes,
+//@ elseif host.part.sizes then
+    NULL, 0,
+//@ end
+    rules,
+//@ if host.map_count > 0 then
+    maps, sizeof maps / sizeof *maps,
+//@ elseif host.part.maps then
+    NULL, 0,
+//@ end
+    targets, sizeof targets / sizeof *targets, images, variants, ${host.variants},
+//@ if host.has_source then
+    options, sizeof options / sizeof *options,
+//@ elseif host.part.source then
+    NULL, 0,
+//@ end
+//@ if host.tuned then
+    choices, sizeof choices / sizeof *choices,
+//@ elseif host.part.tuned then
+    NULL, 0,
+//@ end
+};
