@@ -36,7 +36,7 @@ static const char *const ptx_${number}[] = {
 //@     end
 //@ end
 
-static const struct image images[] = {
+//@ local rows = {}
 //@ for n, i in ipairs(host.image) do
 //@     local number = n - 1
 //@     local row = { i.cubin_bytes > 0 and "cubin_" .. number .. ".bytes" or "NULL" }
@@ -48,9 +48,11 @@ static const struct image images[] = {
 //@     row[#row + 1] = shape.of[n]
 //@     if host.part.tuned then row[#row + 1] = i.setup end
 //@     if host.part.lists then row[#row + 1] = has(i, "list") and 1 or 0 end
-//@     local list = csv(row)
-    {${list}},
+//@     rows[n] = "{" .. csv(row) .. "}"
 //@ end
+//@ local all = csv(rows)
+static const struct image images[] = {
+    ${all}
 };
 
 static const struct ${T}_variant variants[] = {
@@ -68,12 +70,10 @@ static const struct target targets[] = {
 };
 
 /* Tensors by number. */
-enum {
-//@ for _, t in ipairs(host.tensor) do
-    tensor_${t.name},
-//@ end
-    tensors_in_all
-};
+//@ local names = {}
+//@ for n, t in ipairs(host.tensor) do names[n] = "tensor_" .. t.name .. ", " end
+//@ local all = table.concat(names)
+enum { ${all}tensors_in_all };
 
 static const struct ${T}_tensor tensors[] = {
 //@ for _, t in ipairs(host.tensor) do
@@ -81,23 +81,29 @@ static const struct ${T}_tensor tensors[] = {
 //@ end
 };
 
-static const struct operand operands[] = {
-//@ for _, t in ipairs(host.tensor) do
-//@     local null, signs, large = t.may_be_null and 1 or 0, 0, 0
+//@ rows = {}
+//@ for n, t in ipairs(host.tensor) do
+//@     local signs, large = 0, 0
 //@     for _, d in ipairs(t.dim) do
 //@         signs = signs + (d.may_be_negative and 1 << d.index or 0)
 //@         large = large + (d.may_be_large and 1 << d.index or 0)
 //@     end
-    {${null}, ${signs}, ${large}}, /* ${t.name} */
+//@     rows[n] = "{" .. csv { t.may_be_null and 1 or 0, signs, large } .. "}"
 //@ end
+//@ all = csv(rows)
+static const struct operand operands[] = {
+    ${all}
 };
 
 static const struct rule rules[] = {
 //@ for _, g in ipairs(host.target) do
 //@     for _, r in ipairs(g.rule) do
 //@         local fixed = {}
-//@         for d = 1, host.rank do fixed[d] = 0 end
-//@         for _, f in ipairs(r.fixed) do fixed[f.dim + 1] = f.stride end
+//@         for _, f in ipairs(r.fixed) do
+//@             while #fixed < f.dim do fixed[#fixed + 1] = 0 end
+//@             fixed[f.dim + 1] = f.stride
+//@         end
+//@         if #fixed == 0 then fixed[1] = 0 end
 //@         local strides = csv(fixed)
     {tensor_${r.tensor}, ${r.align}, ${r.whole_rows}, ${r.map}, {${strides}}}, /* ${g.arch} */
 //@     end
@@ -125,33 +131,34 @@ static const struct map maps[] = {
 //@         local row = m.targets .. ", " .. csv { m.dtype, m.swizzle, m.promotion, m.rank, m.element_bytes }
 //@         row = row .. ", {" .. csv(m.box) .. "}, {" .. csv(m.dim) .. "}, {MAP_" .. number .. "}"
 //@         if host.part.windows then
-//@             row = row .. ", " .. m.window_dims .. ", {" .. csv(m.lower) .. "}, {" .. csv(m.upper) .. "}, {"
-//@             row = row .. csv(m.step) .. "}"
+//@             local lower, upper, step = csv(m.lower), csv(m.upper), csv(m.step)
+//@             if m.window_dims == 0 then lower, upper, step = "0", "0", "0" end
+//@             row = row .. ", " .. m.window_dims .. ", {" .. lower .. "}, {" .. upper .. "}, {" .. step .. "}"
 //@         end
-    {"${m.name}", ${row}}, /* ${m.dtype_name}, swizzle ${m.swizzle_name} */
+    {"${m.name}", ${row}},
 //@     end
 };
 
 /* By variant: those that its parameter holds, in order. */
 static const unsigned char maps_of[][${host.most_maps}] = {
-//@     for _, i in ipairs(host.image) do
+//@     local rows = {}
+//@     for n, i in ipairs(host.image) do
 //@         local list = {}
 //@         for _, q in ipairs(i.param) do
 //@             if q.kind == "map" then list[#list + 1] = q.map end
 //@         end
 //@         if #list == 0 then list[1] = 0 end
-//@         local row = csv(list)
-    {${row}},
+//@         rows[n] = "{" .. csv(list) .. "}"
 //@     end
+//@     local all = csv(rows)
+    ${all}
 };
 //@ end
 //@ if host.has_source then
 
-/* Of NVRTC, beside the architecture. */
 static const char *const options[] = {
-//@     for _, option in ipairs(host.option) do
-    ${option},
-//@     end
+//@     local all = csv(host.option)
+    ${all}
 };
 //@ end
 //@ if host.tuned then
@@ -159,28 +166,14 @@ static const char *const options[] = {
 //@ include "host/choice.c" host = host
 //@ end
 
+//@ local row, none = { '"' .. NAME .. '"', "tensors", "operands", "tensors_in_all" }, "NULL, 0"
+//@ if host.part.sizes then row[#row + 1] = host.symbol_count > 0 and "sizes, " .. host.symbol_count or none end
+//@ row[#row + 1] = "rules"
+//@ if host.part.maps then row[#row + 1] = host.map_count > 0 and "maps, " .. host.map_count or none end
+//@ row[#row + 1] = "targets, " .. #host.target .. ", images, variants, " .. host.variants
+//@ if host.part.source then row[#row + 1] = host.has_source and "options, " .. #host.option or none end
+//@ if host.part.tuned then row[#row + 1] = host.tuned and "choices, " .. #host.choice or none end
+//@ local list = csv(row)
 static const struct tables tables = {
-    "${NAME}", tensors, operands, tensors_in_all,
-//@ if host.symbol_count > 0 then
-    sizes, sizeof sizes / sizeof *sizes,
-//@ elseif host.part.sizes then
-    NULL, 0,
-//@ end
-    rules,
-//@ if host.map_count > 0 then
-    maps, sizeof maps / sizeof *maps,
-//@ elseif host.part.maps then
-    NULL, 0,
-//@ end
-    targets, sizeof targets / sizeof *targets, images, variants, ${host.variants},
-//@ if host.has_source then
-    options, sizeof options / sizeof *options,
-//@ elseif host.part.source then
-    NULL, 0,
-//@ end
-//@ if host.tuned then
-    choices, sizeof choices / sizeof *choices,
-//@ elseif host.part.tuned then
-    NULL, 0,
-//@ end
+    ${list},
 };

@@ -2,9 +2,18 @@
 //@ -- it, or in tilewright_host.h and tilewright_host.c, which kernels share.
 //@ include "host/story.h" host = host, file = ".c"
 
-//@ -- Variants whose text below is one: shape.of by image, from 0; what it is; and what count() is of them.
-//@ local shape = { of = {}, list = {}, count = {} }
-//@ local shapes, counts = {}, {}
+//@ -- Variants whose text below is one: shape.of by image, from 0, those of one have the same parameter; and by text
+//@ -- the cases that have it: fit and patch by shape, count by variant.
+//@ local shape = { of = {}, count = 0, fits = { of = {} }, patches = { of = {} }, counts = { of = {} } }
+//@ local shapes = {}
+//@ local function add(group, text, case, what)
+//@     local at = group.of[text]
+//@     if not at then
+//@         at = { text = text, cases = "", what = what }
+//@         group[#group + 1], group.of[text] = at, at
+//@     end
+//@     at.cases = at.cases .. (at.cases == "" and "case " or " case ") .. case .. ":"
+//@ end
 //@ for n, i in ipairs(host.image) do
 //@     local low, lines = {}, {}
 //@     local function line(...) lines[#lines + 1] = table.concat { ... } end
@@ -51,25 +60,19 @@
 //@     local patch = table.concat(lines, "\n")
 //@     local key = fit .. "\n" .. patch
 //@     if not shapes[key] then
-//@         shape.list[#shape.list + 1] = { fit = fit, patch = patch, first = i.entry .. " for " .. i.arch }
-//@         shapes[key] = #shape.list
+//@         add(shape.fits, fit, shape.count, i.entry .. " for " .. i.arch)
+//@         add(shape.patches, patch, shape.count, i.entry .. " for " .. i.arch)
+//@         shapes[key], shape.count = shape.count, shape.count + 1
 //@     end
-//@     shape.of[n] = shapes[key] - 1
+//@     shape.of[n] = shapes[key]
 //@     lines = {}
 //@     if has(i, "items") then line("n[3] = ", i.items, ";") end
 //@     if has(i, "list") then line("n[4] = ", i.list, ";") end
 //@     for d, axis in ipairs { "x", "y", "z" } do
 //@         if i.grid[axis] ~= "1" then line("n[", d - 1, "] = ", i.grid[axis], ";") end
 //@     end
-//@     local text = table.concat(lines, "\n")
-//@     if not counts[text] then
-//@         shape.count[#shape.count + 1] = { text = text, list = {} }
-//@         counts[text] = #shape.count
-//@     end
-//@     local list = shape.count[counts[text]].list
-//@     list[#list + 1] = "case " .. n - 1 .. ":"
+//@     add(shape.counts, table.concat(lines, "\n"), n - 1, "")
 //@ end
-//@ for _, c in ipairs(shape.count) do c.cases = table.concat(c.list, " ") end
 //@ if host.shared then
 #define TILEWRIGHT_INSIDE
 #include "${host.name}.h"
@@ -122,4 +125,33 @@
 
 //@ include "host/params.c" host = host, shape = shape
 
-//@ include "host/launch.c" host = host
+//@ include "host/variants.c" host = host, shape = shape
+
+//@ include "host/workspace.c" host = host
+
+//@ if host.shared then
+/* And the functions that all kernels have alike. */
+//@     if host.lists then
+#define KERNEL_LISTS
+//@     end
+//@     if host.tuned then
+#define KERNEL_TUNED
+//@     end
+#define KERNEL ${host.name}
+#include "tilewright_host.h"
+//@ else
+//@     include "host/body.c" host = host
+//@ end
+//@ if host.tuned then
+//@     local NAME = host.name
+
+int ${NAME}_load_for(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, const struct ${NAME}_args *args,
+                     int count, struct ${NAME}_error *error)
+{
+    struct wanted wanted;
+    wanted.takes = takes;
+    wanted.args = args;
+    wanted.count = count;
+    return load_wanted(kernel, driver, &wanted, error);
+}
+//@ end

@@ -21,6 +21,14 @@
 extern "C" {
 #endif
 
+//@ if host.shared then
+/* What every function returns: tilewright_status, by the kernel's name. */
+enum ${NAME}_status {
+    ${NAME}_OK, ${NAME}_INVALID, ${NAME}_NO_DRIVER, ${NAME}_OLD_DRIVER, ${NAME}_NO_CONTEXT, ${NAME}_UNSUPPORTED,
+    ${NAME}_NO_COMPILER, ${NAME}_COMPILE, ${NAME}_NO_MEMORY, ${NAME}_DRIVER
+};
+
+//@ else
 /* What every function returns. NAME_strerror gives the words. */
 enum ${NAME}_status {
     ${NAME}_OK = 0,
@@ -35,6 +43,7 @@ enum ${NAME}_status {
     ${NAME}_DRIVER       /* another driver call failed; driver_result holds its CUresult */
 };
 
+//@ end
 //@ if host.shared then
 /* What is alike in every kernel of the folder: their names here. */
 //@     for _, name in ipairs { "error", "driver", "variant", "tensor" } do
@@ -51,8 +60,10 @@ struct ${NAME} {
     struct ${T}_slot slot[${host.variants}]; /* by variant */
 };
 
+//@ if not host.shared then
 /* What one launch computes on. Strides count elements and stand in memory order, the innermost dimension, whose stride
  * is 1, left out; 0 is the default. A stride of a dimension of extent 0 or 1 is not looked at. */
+//@ end
 struct ${NAME}_args {
 //@ for _, t in ipairs(host.tensor) do
 //@     local qualifier = t.out > 0 and "" or "const "
@@ -74,7 +85,7 @@ struct ${NAME}_args {
 //@ for _, s in ipairs(host.scalar) do
     ${s.c_type} ${s.name}; /* ${s.dtype} */
 //@ end
-//@ if host.workspace > 0 then
+//@ if host.workspace > 0 and not host.shared then
     /* Device address of as many bytes as ${NAME}_workspace says, a multiple of 16. They are zero before the first launch,
      * by a memset of the caller's, and each launch leaves them zero; so launches that follow each other in a stream or
      * graph share them, and launches that may overlap have each their own. A launch that was aborted may leave
@@ -83,10 +94,36 @@ struct ${NAME}_args {
     /* What lies behind the first 128 bytes is written anew by each launch, and not left zero: other kernels that want
      * zeros have a workspace of their own. */
 //@ end
+//@ end
+//@ if host.workspace > 0 then
     void *workspace;
 //@ end
 };
 
+//@ if host.shared then
+/* One launch, ready to go, and what was loaded; tilewright_host.h has the fields, and says what the functions do. */
+//@     if host.lists then
+struct ${NAME}_params { TILEWRIGHT_PARAMS(${host.param_words}) TILEWRIGHT_LIST };
+//@     else
+struct ${NAME}_params { TILEWRIGHT_PARAMS(${host.param_words}) };
+//@     end
+struct ${NAME}_info { TILEWRIGHT_INFO };
+
+int ${NAME}_load(struct ${NAME} *kernel, const struct ${T}_driver *driver, struct ${T}_error *error);
+//@     if host.tuned then
+int ${NAME}_load_for(struct ${NAME} *kernel, const struct ${T}_driver *driver, const struct ${NAME}_args *args, int count,
+                     struct ${T}_error *error);
+//@     end
+int ${NAME}_unload(struct ${NAME} *kernel, struct ${T}_error *error);
+int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *args, uint64_t *bytes,
+                      struct ${T}_error *error);
+int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *params,
+                   struct ${T}_error *error);
+int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream, struct ${T}_error *error);
+void ${NAME}_info(const struct ${NAME} *kernel, struct ${NAME}_info *info);
+const char *${NAME}_strerror(int status);
+
+//@ else
 /* One launch, ready to go: what ${NAME}_launch hands to the driver. The kernel has one parameter, a struct, which
  * `word` holds: kernelParams is an array of one pointer, to it. (Through `extra` it would have to lie where the struct
  * begins in the parameter space, which is not its start for a struct aligned to 64 bytes.) It may lie anywhere; filling
@@ -180,6 +217,7 @@ int ${NAME}_debug_report(const struct ${NAME} *kernel, void (*tell)(void *contex
 /* The words of a status; never NULL. Thread-safe. */
 const char *${NAME}_strerror(int status);
 
+//@ end
 #ifdef __cplusplus
 }
 #endif

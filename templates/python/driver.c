@@ -122,13 +122,13 @@ static const char *find_all(struct driver_calls *c, const struct entry_point *ta
 //@ if host.part.windows then
     find(table, library, "cuTensorMapEncodeIm2col", &c->own.encode_im2col);
 //@ end
-//@ if host.debug then
+//@ if host.part.debug then
     find(table, library, "cuModuleGetGlobal_v2", &c->own.module_global);
     find(table, library, "cuMemcpyHtoD_v2", &c->own.copy_to_device);
     find(table, library, "cuMemHostAlloc", &c->own.host_alloc);
     find(table, library, "cuMemFreeHost", &c->own.host_free);
 //@ end
-//@ if host.tuned then
+//@ if host.part.tuned then
     find(table, library, "cuDeviceGetName", &c->own.device_name);
 //@ end
     find(table, library, "cuDevicePrimaryCtxRetain", &c->primary_retain);

@@ -580,6 +580,7 @@ static void walk(const void *model, const struct sink *s)
     sink_boolean(s, "workspace_of_sizes", of_sizes);
     sink_boolean(s, "lists", parts.lists);
     sink_boolean(s, "debug", f->debug);
+    sink_boolean(s, "body", false);
     sink_boolean(s, "has_source", parts.source);
     sink_boolean(s, "has_text", parts.text);
     host_parts(s, f->shared ? &host_all_parts : &parts, f->shared ? NULL : m->name);

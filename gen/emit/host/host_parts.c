@@ -68,6 +68,11 @@ static void walk(const void *model, const struct sink *s)
     sink_object(s, NULL);
     sink_integer(s, "generator", options->generator_version);
     sink_integer(s, "rank", SPEC_MAX_RANK);
+    sink_text(s, "name", "KERNEL");
+    sink_boolean(s, "body", true); /* a text for any kernel: what is of some stands under #ifdef */
+    sink_boolean(s, "lists", false);
+    sink_boolean(s, "debug", false);
+    sink_integer(s, "variants", 0);
     sink_array(s, "calls");
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         sink_text(s, NULL, calls[i]);
