@@ -11,7 +11,7 @@ typedef uint64_t lanes __attribute__((vector_size(32), aligned(8), may_alias));
 /* memcpy of a launch's parameters; the last 32 bytes overlap those before. */
 __attribute__((target("avx"))) TOGETHER static void *copy_avx(void *to, const void *from, size_t bytes)
 {
-    enum { count = sizeof(struct ${NAME}_params) / sizeof(lanes) };
+    enum { turns = sizeof(struct ${NAME}_params) / sizeof(lanes) };
     const size_t last = sizeof(struct ${NAME}_params) - sizeof(lanes);
     lanes *t = (lanes *)to;
     const lanes *f = (const lanes *)from;
@@ -19,7 +19,7 @@ __attribute__((target("avx"))) TOGETHER static void *copy_avx(void *to, const vo
 #if defined(__clang__) || __GNUC__ >= 8
 #pragma GCC unroll 256
 #endif
-    for (i = 0; i < count; i++)
+    for (i = 0; i < turns; i++)
         t[i] = f[i];
     *(lanes *)((unsigned char *)to + last) = *(const lanes *)((const unsigned char *)from + last);
     __builtin_ia32_vzeroupper(); /* compilers add it by themselves only where they optimise */
@@ -44,7 +44,7 @@ INLINE int fill(const struct ${T}_state *k, const struct ${T}_slot *slot, int sh
     int64_t n[5];
     int status = patch(k, shape, v, patched, args, t, p->word, error);
     p->function = slot->function;
-    count(args, v, slot->resident, n);
+    count_work(args, v, slot->resident, n);
 //@ if host.body then
 #ifdef KERNEL_LISTS
 //@ end
@@ -99,7 +99,7 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
     if (status != ${T}_INVALID)
         return status;
     /* Where the sizes leave nothing to compute, it does not matter what their tensors are. */
-    count(args, last, kernel->slot[target->own - 1].resident, n);
+    count_work(args, last, kernel->slot[target->own - 1].resident, n);
     if (put_grid(n, p->grid, NULL) || p->grid[0])
         return status;
     memset(p, 0, sizeof *p);
@@ -200,6 +200,22 @@ int ${NAME}_debug_report(const struct ${NAME} *kernel, void (*tell)(void *contex
 }
 
 //@ end
+//@ if host.body then
+#ifndef KERNEL_WORKSPACE
+//@ end
+//@ if host.body or host.workspace == 0 then
+int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *args, uint64_t *bytes,
+                      struct ${T}_error *error)
+{
+    (void)kernel;
+    *bytes = 0;
+    return check_arguments(args, error);
+}
+//@ end
+//@ if host.body then
+#endif
+//@ end
+
 int ${NAME}_unload(struct ${NAME} *kernel, struct ${T}_error *error)
 {
 //@ if host.debug then

@@ -71,7 +71,7 @@ static const struct target targets[] = {
 
 /* Tensors by number. */
 //@ local names = {}
-//@ for n, t in ipairs(host.tensor) do names[n] = "tensor_" .. t.name .. ", " end
+//@ for n, t in ipairs(host.tensor) do names[n] = "at_" .. t.name .. ", " end
 //@ local all = table.concat(names)
 enum { ${all}tensors_in_all };
 
@@ -105,7 +105,7 @@ static const struct rule rules[] = {
 //@         end
 //@         if #fixed == 0 then fixed[1] = 0 end
 //@         local strides = csv(fixed)
-    {tensor_${r.tensor}, ${r.align}, ${r.whole_rows}, ${r.map}, {${strides}}}, /* ${g.arch} */
+    {at_${r.tensor}, ${r.align}, ${r.whole_rows}, ${r.map}, {${strides}}}, /* ${g.arch} */
 //@     end
 //@ end
 };

@@ -190,15 +190,16 @@ INLINE uint64_t map_view(const struct tensor *t, int rank, uint64_t bytes, uint6
     return t->address ? t->address : 16;
 }
 
-/* A tensor's map in a copy of its image; where the driver encodes maps, by it. */
-INLINE int put_map(const struct ${T}_state *k, int patched, const struct map *m, uint64_t *map, const struct tensor *t,
-                   int rank, uint64_t bytes, struct ${T}_error *error)
+/* A tensor's map in a copy of its image; where the driver encodes maps, by it. The first failure stays in *status. */
+INLINE void put_map(const struct ${T}_state *k, int patched, const struct map *m, uint64_t *map, const struct tensor *t,
+                    int rank, uint64_t bytes, int *status, struct ${T}_error *error)
 {
     uint64_t dim[5], stride[4], address;
-    if (!patched)
-        return encode_map(k, m, map, t, error);
+    if (!patched) {
+        *status = *status ? *status : encode_map(k, m, map, t, error);
+        return;
+    }
     address = map_view(t, rank, bytes, dim, stride);
     patch_map(map, (uint32_t)rank, address, dim, stride);
-    return ${T}_OK;
 }
 //@ end

@@ -1,6 +1,11 @@
 //@ -- The source of a kernel's C pair. `host` is what gen/emit/host/host.c decided. The launcher's own pieces stand in
 //@ -- it, or in tilewright_host.h and tilewright_host.c, which kernels share.
-//@ include "host/story.h" host = host, file = ".c"
+//@ if host.shared then
+/* ${host.name}.c, made by tilewright ${host.generator}: the code of ${host.name}.h, with tilewright_host.c for what kernels have alike. Do not edit: change
+ * the spec and generate again. */
+//@ else
+//@     include "host/story.h" host = host, file = ".c"
+//@ end
 
 //@ -- Variants whose text below is one: shape.of by image, from 0, those of one have the same parameter; and by text
 //@ -- the cases that have it: fit and patch by shape, count by variant.
@@ -19,16 +24,16 @@
 //@     local function line(...) lines[#lines + 1] = table.concat { ... } end
 //@     for _, r in ipairs(i.rule) do
 //@         for _, f in ipairs(r.fixed) do
-//@             low[#low + 1] = table.concat { "((uint64_t)t[tensor_", r.tensor, "].stride[", f.dim, "] ^ ", f.stride, ")" }
+//@             low[#low + 1] = table.concat { "((uint64_t)t[at_", r.tensor, "].stride[", f.dim, "] ^ ", f.stride, ")" }
 //@         end
 //@         if r.mask > 0 then
 //@             local what = csv { r.rank, r.bytes, r.mask, r.whole_rows }
-//@             low[#low + 1] = table.concat { "unaligned(&t[tensor_", r.tensor, "], ", what, ")" }
+//@             low[#low + 1] = table.concat { "unaligned(&t[at_", r.tensor, "], ", what, ")" }
 //@         end
 //@     end
 //@     local fit = #low > 0 and "(" .. table.concat(low, " | ") .. ") == 0" or "1"
 //@     for _, w in ipairs(i.picture) do
-//@         local dim = "t[tensor_" .. w.tensor .. "].dim[" .. w.dim .. "]"
+//@         local dim = "t[at_" .. w.tensor .. "].dim[" .. w.dim .. "]"
 //@         if w.mapped then dim = "(" .. dim .. " > 0 ? " .. dim .. " : 1)" end -- as maps take an empty one
 //@         line("if (", dim, " < ", w.takes, " || ", dim, " > ", w.longest, ")")
 //@         line("    return refuse_picture(\"", w.tensor, "\", ", w.dim, ", ", dim, ", ", w.takes, ", error);")
@@ -38,13 +43,12 @@
 //@         if q.kind == "map" then
 //@             local m = host.map[q.map + 1]
 //@             local given = csv { "k", "patched", "&maps[maps_of[v][" .. maps .. "]]", "word + " .. q.word }
-//@             line("status = status ? status : put_map(", given, ", &t[tensor_", q.tensor, "], ", m.rank, ", ",
-//@                 m.element_bytes, ", error);")
+//@             line("put_map(", given, ", &t[at_", q.tensor, "], ", m.rank, ", ", m.element_bytes, ", &status, error);")
 //@             maps = maps + 1
 //@         elseif q.kind == "pointer" then
-//@             line("put(word, ", q.offset, ", &t[tensor_", q.tensor, "].address, 8);")
+//@             line("put(word, ", q.offset, ", &t[at_", q.tensor, "].address, 8);")
 //@         elseif q.kind == "stride" then
-//@             line("put(word, ", q.offset, ", &t[tensor_", q.tensor, "].stride[", q.index, "], 8);")
+//@             line("put(word, ", q.offset, ", &t[at_", q.tensor, "].stride[", q.index, "], 8);")
 //@         elseif q.kind == "dim" then
 //@             line("put(word, ", q.offset, ", &args->", q.symbol, ", ", q.bytes, ");")
 //@         elseif q.kind == "scalar" then
@@ -127,12 +131,17 @@
 
 //@ include "host/variants.c" host = host, shape = shape
 
-//@ include "host/workspace.c" host = host
+//@ if host.workspace > 0 then
+//@     include "host/workspace.c" host = host
 
+//@ end
 //@ if host.shared then
 /* And the functions that all kernels have alike. */
 //@     if host.lists then
 #define KERNEL_LISTS
+//@     end
+//@     if host.workspace > 0 then
+#define KERNEL_WORKSPACE
 //@     end
 //@     if host.tuned then
 #define KERNEL_TUNED

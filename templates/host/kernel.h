@@ -22,11 +22,7 @@ extern "C" {
 #endif
 
 //@ if host.shared then
-/* What every function returns: tilewright_status, by the kernel's name. */
-enum ${NAME}_status {
-    ${NAME}_OK, ${NAME}_INVALID, ${NAME}_NO_DRIVER, ${NAME}_OLD_DRIVER, ${NAME}_NO_CONTEXT, ${NAME}_UNSUPPORTED,
-    ${NAME}_NO_COMPILER, ${NAME}_COMPILE, ${NAME}_NO_MEMORY, ${NAME}_DRIVER
-};
+enum ${NAME}_status { TILEWRIGHT_STATUSES(${NAME}) }; /* ${NAME}_OK, ${NAME}_INVALID ... */
 
 //@ else
 /* What every function returns. NAME_strerror gives the words. */

@@ -31,12 +31,12 @@ static const struct {
 INLINE void resolve(const struct ${NAME}_args *args, int dense, struct tensor *t)
 {
 //@ for _, t in ipairs(host.tensor) do
-    t[tensor_${t.name}].address = (uint64_t)(uintptr_t)args->${t.name};
+    t[at_${t.name}].address = (uint64_t)(uintptr_t)args->${t.name};
 //@     for _, d in ipairs(t.dim) do
-    t[tensor_${t.name}].dim[${d.index}] = ${d.c};
+    t[at_${t.name}].dim[${d.index}] = ${d.c};
 //@     end
 //@     for _, s in ipairs(t.stride) do
-    t[tensor_${t.name}].stride[${s.index}] = stride_of(dense, args->${t.name}_stride[${s.index}], ${s.c});
+    t[at_${t.name}].stride[${s.index}] = stride_of(dense, args->${t.name}_stride[${s.index}], ${s.c});
 //@     end
 //@ end
 //@ if not host.has_stride then
@@ -84,7 +84,7 @@ static int check_arguments(const struct ${NAME}_args *args, struct ${T}_error *e
 enum { clusters = ${clusters}, programmatic = ${programmatic} }; /* whether any variant has them */
 
 /* What a variant has: blocks along x, y and z, items that they count and lists of turns. */
-INLINE void count(const struct ${NAME}_args *args, int v, int64_t sm_count, int64_t *n)
+INLINE void count_work(const struct ${NAME}_args *args, int v, int64_t sm_count, int64_t *n)
 {
     n[0] = n[1] = n[2] = 1;
     n[3] = n[4] = 0;
@@ -177,35 +177,37 @@ INLINE uint64_t odd_sizes(const struct ${NAME}_args *args)
 
 INLINE uint64_t odd_tensors(const struct tensor *t, int dense)
 {
-    uint64_t odd = 0;
-//@ local one, any, seen = {}, {}, {}
+//@ local one, any, seen, strided, all, odd = {}, {}, {}, {}, {}, {}
 //@ for _, d in ipairs(host.symbol) do seen["args->" .. d.name] = true end
 //@ for _, t in ipairs(host.tensor) do
-//@     one[#one + 1] = "(t[tensor_" .. t.name .. "].address - 1)"
-//@     any[#any + 1] = "t[tensor_" .. t.name .. "].address"
-//@ end
-//@ local each, all = table.concat(one, " | "), table.concat(any, " | ")
-    odd |= ${each} | odd_address(${all});
-//@ for _, t in ipairs(host.tensor) do
+//@     local name = "t[at_" .. t.name .. "]"
+//@     one[#one + 1], any[#any + 1] = "(" .. name .. ".address - 1)", name .. ".address"
 //@     for _, d in ipairs(t.dim) do
-//@         if not seen[d.c] then
-    odd |= odd_extent(t[tensor_${t.name}].dim[${d.index}]);
-//@         end
+//@         if not seen[d.c] then odd[#odd + 1] = "odd_extent(" .. name .. ".dim[" .. d.index .. "])" end
 //@         seen[d.c] = true
 //@     end
-//@     local last = t.rank - 1
 //@     for _, s in ipairs(t.stride) do
-//@         if s.bounded then
-    odd |= dense ? 0 : odd_stride(t[tensor_${t.name}].stride[${s.index}], ${t.bytes});
-//@         else
-    odd |= odd_stride(t[tensor_${t.name}].stride[${s.index}], ${t.bytes});
-//@         end
+//@         local stride = name .. ".stride[" .. s.index .. "]"
+//@         local list = s.bounded and strided or all
+//@         list[#list + 1] = "odd_stride(" .. stride .. ", " .. t.bytes .. ")"
 //@         if t.out > 0 then
-    odd |= (uint64_t)t[tensor_${t.name}].stride[${s.index}] - (uint64_t)t[tensor_${t.name}].dim[${last}];
+//@             odd[#odd + 1] = "((uint64_t)" .. stride .. " - (uint64_t)" .. name .. ".dim[" .. t.rank - 1 .. "])"
 //@         end
 //@     end
 //@ end
+//@ for _, text in ipairs(all) do odd[#odd + 1] = text end
+//@ local addresses = table.concat(one, " | ") .. " | odd_address(" .. table.concat(any, " | ") .. ")"
+//@ local others, strides = table.concat(odd, " | "), table.concat(strided, " | ")
+    uint64_t odd = ${addresses};
+//@ if #odd > 0 then
+    odd |= ${others};
+//@ end
+//@ if #strided > 0 then
+    if (!dense)
+        odd |= ${strides};
+//@ else
     (void)dense;
+//@ end
     return odd;
 }
 
@@ -218,9 +220,9 @@ INLINE void assume_ordinary(const struct ${NAME}_args *args, const struct tensor
 //@     known["args->" .. d.name] = true
 //@ end
 //@ for _, t in ipairs(host.tensor) do
-//@     facts[#facts + 1] = "t[tensor_" .. t.name .. "].address != 0"
+//@     facts[#facts + 1] = "t[at_" .. t.name .. "].address != 0"
 //@     for _, d in ipairs(t.dim) do
-//@         if not known[d.c] then facts[#facts + 1] = "t[tensor_" .. t.name .. "].dim[" .. d.index .. "] > 1" end
+//@         if not known[d.c] then facts[#facts + 1] = "t[at_" .. t.name .. "].dim[" .. d.index .. "] > 1" end
 //@     end
 //@ end
 //@ for _, fact in ipairs(facts) do

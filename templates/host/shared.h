@@ -10,11 +10,19 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The same numbers as each kernel's enum. */
-enum tilewright_status {
-    tilewright_OK, tilewright_INVALID, tilewright_NO_DRIVER, tilewright_OLD_DRIVER, tilewright_NO_CONTEXT,
-    tilewright_UNSUPPORTED, tilewright_NO_COMPILER, tilewright_COMPILE, tilewright_NO_MEMORY, tilewright_DRIVER
-};
+/* What every function of a kernel NAME returns; NAME_strerror gives the words. */
+#define TILEWRIGHT_STATUSES(NAME) \
+    NAME##_OK = 0, \
+    NAME##_INVALID,     /* an argument is refused; the detail says which, why, and what would do */ \
+    NAME##_NO_DRIVER,   /* libcuda.so.1 cannot be opened */ \
+    NAME##_OLD_DRIVER,  /* the driver lacks an entry point */ \
+    NAME##_NO_CONTEXT,  /* the calling thread has no current CUDA context */ \
+    NAME##_UNSUPPORTED, /* no variant runs on the current device */ \
+    NAME##_NO_COMPILER, /* NVRTC is not found, or too old */ \
+    NAME##_COMPILE,     /* NVRTC refuses the source */ \
+    NAME##_NO_MEMORY,   /* out of memory, on the host or the device */ \
+    NAME##_DRIVER       /* another driver call failed; driver_result holds its CUresult */
+enum tilewright_status { TILEWRIGHT_STATUSES(tilewright) };
 
 //@ include "host/public.h" host = host
 
@@ -40,35 +48,35 @@ enum tilewright_status {
 
 /* Fields of NAME_params. The kernel has one parameter, a struct, which `word` holds: kernelParams is an array of one
  * pointer, to it. Filling it is quickest at a multiple of 64 bytes. */
-#define TILEWRIGHT_PARAMS(words)                                                                                       \
-    uint64_t word[words];   /* the parameter, tensor maps included */                                                  \
-    size_t bytes;           /* of it that the kernel has */                                                            \
-    void *function;         /* CUfunction */                                                                           \
-    int variant;            /* chosen by sizes and alignment */                                                        \
-    uint32_t threads;       /* of a block */                                                                           \
-    uint32_t cluster[3];    /* blocks */                                                                               \
-    int programmatic;       /* 1: CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */                             \
-    uint32_t shared_bytes;  /* dynamic shared memory of a block */                                                     \
+#define TILEWRIGHT_PARAMS(words) \
+    uint64_t word[words];   /* the parameter, tensor maps included */ \
+    size_t bytes;           /* of it that the kernel has */ \
+    void *function;         /* CUfunction */ \
+    int variant;            /* chosen by sizes and alignment */ \
+    uint32_t threads;       /* of a block */ \
+    uint32_t cluster[3];    /* blocks */ \
+    int programmatic;       /* 1: CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */ \
+    uint32_t shared_bytes;  /* dynamic shared memory of a block */ \
     uint32_t grid[3];       /* blocks; all 0: nothing to compute, function is NULL, a graph's node must be disabled */
 
 /* Behind them where a kernel finds which turns there are. */
-#define TILEWRIGHT_LIST                                                                                                \
+#define TILEWRIGHT_LIST \
     void *list;             /* CUfunction to be launched before, on the same stream, with the same parameter; or NULL */ \
-    uint32_t list_grid;     /* its blocks, along x, */                                                                 \
+    uint32_t list_grid;     /* its blocks, along x, */ \
     uint32_t list_threads;  /* and their threads; it has no dynamic shared memory */
 
 /* Of NAME_info. */
-#define TILEWRIGHT_INFO                                                                                                \
-    const char *name;                                                                                                  \
-    int generator;          /* version of the generator */                                                             \
-    const char *arch;       /* of the code in use */                                                                   \
-    int capability;         /* of the device: 90 for 9.0 */                                                            \
-    int driver_version;                                                                                                \
-    const struct tilewright_tensor *tensor;                                                                            \
-    int tensor_count;                                                                                                  \
-    const struct tilewright_variant *variant; /* of the architecture in use */                                         \
-    int variant_count;                                                                                                 \
-    int static_images;      /* 1: tensor maps are copied and patched; 0: encoded by the driver, or there are none */   \
+#define TILEWRIGHT_INFO \
+    const char *name; \
+    int generator;          /* version of the generator */ \
+    const char *arch;       /* of the code in use */ \
+    int capability;         /* of the device: 90 for 9.0 */ \
+    int driver_version; \
+    const struct tilewright_tensor *tensor; \
+    int tensor_count; \
+    const struct tilewright_variant *variant; /* of the architecture in use */ \
+    int variant_count; \
+    int static_images;      /* 1: tensor maps are copied and patched; 0: encoded by the driver, or there are none */ \
     const char *images;     /* why the driver encodes them; "" where it does not */
 
 #endif
@@ -107,7 +115,7 @@ extern "C" {
 #if defined(TILEWRIGHT_IS_INSIDE) && defined(KERNEL)
 #define TILEWRIGHT_JOIN_2(a, b) a##b
 #define TILEWRIGHT_JOIN(a, b) TILEWRIGHT_JOIN_2(a, b)
-//@ for _, name in ipairs { "args", "params", "info", "load", "unload", "launch", "strerror" } do
+//@ for _, name in ipairs { "args", "params", "info", "load", "unload", "workspace", "launch", "strerror" } do
 #define KERNEL_${name} TILEWRIGHT_JOIN(KERNEL, _${name})
 //@ end
 

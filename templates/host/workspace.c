@@ -1,8 +1,8 @@
 //@ -- How much memory a launch wants beside its tensors.
 //@ param host table
-//@ local NAME = host.name
+//@ local NAME, T = host.name, host.types
 int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *args, uint64_t *bytes,
-                      struct ${NAME}_error *error)
+                      struct ${T}_error *error)
 {
     int status = check_arguments(args, error);
 //@ local by_grid = false

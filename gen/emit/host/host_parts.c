@@ -73,6 +73,7 @@ static void walk(const void *model, const struct sink *s)
     sink_boolean(s, "lists", false);
     sink_boolean(s, "debug", false);
     sink_integer(s, "variants", 0);
+    sink_integer(s, "workspace", 0);
     sink_array(s, "calls");
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
         sink_text(s, NULL, calls[i]);
