@@ -204,8 +204,10 @@ static int add_shared(struct compile *c, const char *folder, struct file_set *fi
         return 3;
     const int before = launcher_version(c, path);
     if (before && before != TW_GENERATOR)
-        compile_say(c, DIAG_NOTE, "%s is of version %d and becomes of %d; kernels that stay in the folder from before do "
-                    "not compile until they are generated again", path, before, TW_GENERATOR);
+        compile_say(c, DIAG_NOTE,
+                    "%s is of version %d and becomes of %d; kernels that stay in the folder from before do not "
+                    "compile until they are generated again",
+                    path, before, TW_GENERATOR);
     tw_free(&c->rt, path);
     int status = emit_host_shared(&options, &header, &source, &c->diags);
     if (status)

@@ -77,7 +77,8 @@ APART ${STATIC}int refuse_alignment(const struct tables *of, int target, const s
         const struct ${T}_tensor *about = &of->tensor[i];
         const struct rule *r = &of->rule[(target - 1) * of->tensor_count + i];
         const struct tensor *t = &tensor[i];
-        const unsigned long long align = r->align, address = (unsigned long long)t->address, element = about->element_bytes;
+        const unsigned long long align = r->align, element = about->element_bytes;
+        const unsigned long long address = (unsigned long long)t->address;
         const unsigned long long row = (unsigned long long)t->dim[about->rank - 1] * element;
         if (address % align != 0)
             return fail(error, ${T}_INVALID, 0,

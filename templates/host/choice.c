@@ -34,7 +34,8 @@
 static const struct split splits[] = {
 //@     local rows = {}
 //@     for n, s in ipairs(host.split) do
-//@         local less, more = s.less >= 0 and "" .. s.less or "~" .. -1 - s.less, s.more >= 0 and "" .. s.more or "~" .. -1 - s.more
+//@         local less = s.less >= 0 and s.less or "~" .. -1 - s.less
+//@         local more = s.more >= 0 and s.more or "~" .. -1 - s.more
 //@         rows[n] = "{" .. s.from .. ", " .. s.size .. ", {" .. less .. ", " .. more .. "}}"
 //@     end
 //@     local list = table.concat(rows, ", ")

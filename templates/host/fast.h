@@ -101,8 +101,8 @@ INLINE uint64_t unaligned(const struct tensor *t, int rank, uint64_t bytes, uint
     return low & mask;
 }
 
-/* The grid of a launch into its parameters; an extent of 0 anywhere stores zeros. n: blocks along x, y and z, items that
- * blocks count and lists of turns, or 0. */
+/* The grid of a launch into its parameters; an extent of 0 anywhere stores zeros. n: blocks along x, y and z, items
+ * that blocks count and lists of turns, or 0. */
 INLINE int put_grid(const int64_t *n, uint32_t *grid, struct ${T}_error *error)
 {
     const int nothing = n[0] <= 0 || n[1] <= 0 || n[2] <= 0;
@@ -132,7 +132,6 @@ INLINE int put_grid(const int64_t *n, uint32_t *grid, struct ${T}_error *error)
  * dim[0] is the innermost extent, in elements; stride[i] the bytes from one index of dimension i + 1 to the next. load
  * compares the result with the driver's encoder; where they differ, every map is the driver's. */
 
-/* Half h of a map. */
 INLINE void put_half(uint64_t *map, int h, uint64_t value)
 {
     const uint32_t half = (uint32_t)value;

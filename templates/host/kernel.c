@@ -1,11 +1,8 @@
 //@ -- The source of a kernel's C pair. `host` is what gen/emit/host/host.c decided. The launcher's own pieces stand in
 //@ -- it, or in tilewright_host.h and tilewright_host.c, which kernels share.
-//@ if host.shared then
-/* ${host.name}.c, made by tilewright ${host.generator}: the code of ${host.name}.h, with tilewright_host.c for what kernels have alike. Do not edit: change
- * the spec and generate again. */
-//@ else
-//@     include "host/story.h" host = host, file = ".c"
-//@ end
+//@ local what = host.shared and ", with tilewright_host.c for what kernels have alike" or ""
+/* ${host.name}.c: a kernel and its host code, made by tilewright ${host.generator}. Do not edit: change the spec and generate
+ * again. ${host.name}.h says what it is${what}. */
 
 //@ -- Variants whose text below is one: shape.of by image, from 0, those of one have the same parameter; and by text
 //@ -- the cases that have it: fit and patch by shape, count by variant.
@@ -24,7 +21,8 @@
 //@     local function line(...) lines[#lines + 1] = table.concat { ... } end
 //@     for _, r in ipairs(i.rule) do
 //@         for _, f in ipairs(r.fixed) do
-//@             low[#low + 1] = table.concat { "((uint64_t)t[at_", r.tensor, "].stride[", f.dim, "] ^ ", f.stride, ")" }
+//@             local stride = "(uint64_t)t[at_" .. r.tensor .. "].stride[" .. f.dim .. "]"
+//@             low[#low + 1] = "(" .. stride .. " ^ " .. f.stride .. ")"
 //@         end
 //@         if r.mask > 0 then
 //@             local what = csv { r.rank, r.bytes, r.mask, r.whole_rows }
@@ -43,7 +41,8 @@
 //@         if q.kind == "map" then
 //@             local m = host.map[q.map + 1]
 //@             local given = csv { "k", "patched", "&maps[maps_of[v][" .. maps .. "]]", "word + " .. q.word }
-//@             line("put_map(", given, ", &t[at_", q.tensor, "], ", m.rank, ", ", m.element_bytes, ", &status, error);")
+//@             local bytes = m.element_bytes
+//@             line("put_map(", given, ", &t[at_", q.tensor, "], ", m.rank, ", ", bytes, ", &status, error);")
 //@             maps = maps + 1
 //@         elseif q.kind == "pointer" then
 //@             line("put(word, ", q.offset, ", &t[at_", q.tensor, "].address, 8);")
@@ -94,10 +93,9 @@
 
 /* Read it from here down: what is known of a kernel; what every launch runs; load, and why arguments are refused; then
  * the kernel itself, its tables, how its arguments become a launch's parameter, and what the header declares.
- *
  * What most arguments need of a launch is one stretch of code without a call (INLINE, TOGETHER), and all else is kept
- * apart from it (APART): between two launches the driver takes the caches for itself, and what is brought back should be
- * little and lie together. */
+ * apart from it (APART): between two launches the driver takes the caches for itself, and what is brought back should
+ * be little and lie together. */
 //@     include "host/marks.h"
 
 //@     include "host/tables.h" host = host

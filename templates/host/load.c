@@ -143,7 +143,9 @@ static int load_image(struct ${T}_state *k, struct ${T}_slot *slot, const struct
         other = k->driver.function_set(slot->function, any_cluster, 1);
     }
 //@ if host.part.debug then
-    return other ? driver_fault(error, other, call, v->entry) : debug_attach(k, slot, variant - of->target[k->target - 1].first, error);
+    if (other)
+        return driver_fault(error, other, call, v->entry);
+    return debug_attach(k, slot, variant - of->target[k->target - 1].first, error);
 //@ else
     return other ? driver_fault(error, other, call, v->entry) : ${T}_OK;
 //@ end

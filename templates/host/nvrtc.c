@@ -48,30 +48,27 @@ static void close_compiler(struct compiler *c)
     memset(c, 0, sizeof *c);
 }
 
-/* A file of that name, opened; `minor` below 0: it has none. */
-static void *open_file(const char *root, const char *below, const char *name, int major, int minor)
+/* The library of that name in a folder; `minor` below 0: its name has none. */
+static void *open_in(const char *root, const char *below, const char *name, int major, int minor)
 {
-    char path[4096];
-    int length = minor < 0 ? snprintf(path, sizeof path, "%s/%s/%s.so.%d", root, below, name, major)
-                           : snprintf(path, sizeof path, "%s/%s/%s.so.%d.%d", root, below, name, major, minor);
-    FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "rb") : NULL;
-    if (!file)
+    char path[4096], number[16];
+    snprintf(number, sizeof number, minor < 0 ? "%d" : "%d.%d", major, minor);
+    if (snprintf(path, sizeof path, "%s/%s/%s.so.%s", root, below, name, number) >= (int)sizeof path)
         return NULL;
-    fclose(file);
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 /* The newest NVRTC in a folder. libnvrtc looks for its builtins by bare name when it compiles, which finds them only if
  * they are open by then. */
-static void open_in(struct compiler *c, const char *root, const char *below)
+static void open_newest(struct compiler *c, const char *root, const char *below)
 {
     enum { newest = 19, oldest = 12 };
     int major, minor;
     for (major = newest; major >= oldest && !c->library; major--) {
         for (minor = 9; minor >= 0 && !c->builtins; minor--)
-            c->builtins = open_file(root, below, "libnvrtc-builtins", major, minor);
+            c->builtins = open_in(root, below, "libnvrtc-builtins", major, minor);
         if (c->builtins)
-            c->library = open_file(root, below, "libnvrtc", major, -1);
+            c->library = open_in(root, below, "libnvrtc", major, -1);
         if (!c->library)
             close_compiler(c);
     }
@@ -95,7 +92,7 @@ static int open_compiler(struct compiler *c, struct ${T}_error *error)
     roots[2] = "/usr/local/cuda";
     for (i = 0; i < sizeof roots / sizeof *roots; i++)
         for (n = 0; n < sizeof below / sizeof *below && roots[i] && !c->library; n++)
-            open_in(c, roots[i], below[n]);
+            open_newest(c, roots[i], below[n]);
     for (i = 0; i < sizeof names / sizeof *names && !c->library; i++)
         c->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!c->library)
@@ -111,7 +108,8 @@ static int open_compiler(struct compiler *c, struct ${T}_error *error)
 }
 
 /* The compiler's messages as the detail of a failure. */
-static int compile_fault(const struct compiler *c, void *program, int result, const char *file, struct ${T}_error *error)
+static int compile_fault(const struct compiler *c, void *program, int result, const char *file,
+                         struct ${T}_error *error)
 {
     size_t bytes = 0;
     char *log = c->log_size(program, &bytes) == 0 && bytes > 1 ? (char *)malloc(bytes + 1) : NULL;

@@ -1,9 +1,9 @@
 //@ -- The launcher that the kernels of a folder share: what their headers include, and, inside, what they call.
-/* tilewright_host.h: the launcher of the kernels in this folder, made by tilewright ${host.generator}. Do not edit: it is the same
- * whatever kernel wrote it.
+/* tilewright_host.h: the launcher of the kernels in this folder, made by tilewright ${host.generator}. Do not edit: it is the
+ * same whatever kernel wrote it.
  *
- * Programs include the kernels' own headers. External symbols begin with tilewright_${host.generator}_, so that folders of several
- * versions go into one program; a file of C takes headers of one of them. */
+ * Programs include the kernels' own headers. External symbols begin with tilewright_${host.generator}_, so that folders of
+ * several versions go into one program; a file of C takes headers of one of them. */
 #ifndef TILEWRIGHT_HOST
 #define TILEWRIGHT_HOST ${host.generator}
 
@@ -28,14 +28,15 @@ enum tilewright_status { TILEWRIGHT_STATUSES(tilewright) };
 
 /* What a kernel NAME's header declares, fields first.
  *
- * NAME_args      what one launch computes on. Strides count elements and stand in memory order, the innermost dimension,
- *                whose stride is 1, left out; 0 is the default. That of a dimension of extent 0 or 1 is not looked at.
- *                workspace, where there is one: device memory of as many bytes as NAME_workspace says, a multiple of 16,
- *                zero before the first launch, by a memset of the caller's; each launch leaves it zero, but for what
- *                lies behind the first 128 bytes where a launch has a list. Launches that may overlap have each their
- *                own; one that was aborted may leave anything.
- * NAME_load      into the calling thread's current context. driver NULL opens libcuda.so.1. The struct may hold anything
- *                before; after a failure it holds nothing to unload. Allocates. Thread-safe for different structs.
+ * NAME_args      what one launch computes on. Strides count elements and stand in memory order, the innermost
+ *                dimension, whose stride is 1, left out; 0 is the default. That of a dimension of extent 0 or 1 is not
+ *                looked at. workspace, where there is one: device memory at a multiple of 16 bytes, as many as
+ *                NAME_workspace says, zero before the first launch, by a memset of the caller's; each launch leaves it
+ *                zero, but for what lies behind the first 128 bytes where a launch has a list. Launches that may overlap
+ *                have each their own; one that was aborted may leave anything.
+ * NAME_load      into the calling thread's current context. driver NULL opens libcuda.so.1. The struct may hold
+ *                anything before; after a failure it holds nothing to unload. Allocates. Thread-safe for different
+ *                structs.
  *                NAME_load_for: of set-ups those alone that launches of these sizes take.
  * NAME_unload    with the same context current and its launches done. Zeroes the struct; a zeroed one does nothing.
  * NAME_params    checks the arguments, chooses the variant, fills *params: for launches of one's own, and to update a
@@ -61,7 +62,7 @@ enum tilewright_status { TILEWRIGHT_STATUSES(tilewright) };
 
 /* Behind them where a kernel finds which turns there are. */
 #define TILEWRIGHT_LIST \
-    void *list;             /* CUfunction to be launched before, on the same stream, with the same parameter; or NULL */ \
+    void *list;             /* CUfunction to be launched before on the same stream, same parameter; or NULL */ \
     uint32_t list_grid;     /* its blocks, along x, */ \
     uint32_t list_threads;  /* and their threads; it has no dynamic shared memory */
 

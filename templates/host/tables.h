@@ -34,8 +34,8 @@ struct rule {
 
 //@ if host.part.maps then
 //@     if host.part.windows then
-/* The constant arguments of a cuTensorMapEncodeTiled, or of a cuTensorMapEncodeIm2col where there are windows; what they
- * come to. Innermost first. */
+/* The constant arguments of a cuTensorMapEncodeTiled, or of a cuTensorMapEncodeIm2col where there are windows, and what
+ * they come to; innermost first. */
 //@     else
 /* The constant arguments of a cuTensorMapEncodeTiled, innermost first, and what they come to. */
 //@     end

@@ -68,8 +68,8 @@ int host_setup_of(const struct host_model *model, const char *arch, const char *
 int emit_host(const struct host_model *model, const struct emit_options *options, char **header, char **source,
               struct diag_set *diags);
 
-/* Writes tilewright_host.h and tilewright_host.c, the launcher that kernels of one folder share: the same texts whatever
- * the kernels, of one generator version; as emit_host does. */
+/* Writes tilewright_host.h and tilewright_host.c, the launcher that kernels of one folder share: the same texts
+ * whatever the kernels, of one generator version; as emit_host does. */
 int emit_host_shared(const struct emit_options *options, char **header, char **source, struct diag_set *diags);
 
 /* Writes the text through which `tilewright run` calls the pair (templates/host/caller.c); as emit_host does. */
