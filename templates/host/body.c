@@ -38,7 +38,7 @@ static void choose_copy(struct ${T}_state *k)
 }
 
 /* In a copy of variant v's launch, where `slot` has it loaded. 0, or why it is none. */
-INLINE int fill(const struct ${T}_state *k, const struct ${T}_slot *slot, int shape, int v, int patched,
+INLINE int fill_launch(const struct ${T}_state *k, const struct ${T}_slot *slot, int shape, int v, int patched,
                 const struct ${NAME}_args *args, const struct tensor *t, struct ${NAME}_params *p, struct ${T}_error *error)
 {
     int64_t n[5];
@@ -93,7 +93,7 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
         status = refuse_alignment(&tables, kernel->state.target, t, error);
     if (!status) {
         memcpy(p, &launches[v].p, sizeof *p);
-        status = fill(&kernel->state, &kernel->slot[v - target->first], images[v].shape, v,
+        status = fill_launch(&kernel->state, &kernel->slot[v - target->first], images[v].shape, v,
                       kernel->state.static_images, args, t, p, error);
     }
     if (status != ${T}_INVALID)
@@ -117,7 +117,7 @@ INLINE int ordinary(const struct ${T}_state *k, const struct ${T}_slot *slot, co
     if (!LIKELY(odd_tensors(t, dense) >> 63 == 0))
         return 0;
     assume_ordinary(args, t);
-    return LIKELY(fits(shape, t)) && !fill(k, slot, shape, v, 1, args, t, p, NULL);
+    return LIKELY(fits(shape, t)) && !fill_launch(k, slot, shape, v, 1, args, t, p, NULL);
 }
 
 APART static int params_of_strided(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p)

@@ -3,7 +3,9 @@
 //@ param host table
 //@ param shape table
 //@ local NAME, T = host.name, host.types
+//@ if not host.shared then
 /* ---- the kernels ----------------------------------------------------------------------------------------------- */
+//@ end
 //@ for n, i in ipairs(host.image) do
 //@     local number = n - 1
 //@     if i.source_chunks > 0 then
@@ -119,17 +121,17 @@ static const struct size sizes[] = {
 //@ end
 //@ if host.map_count > 0 then
 
-/* Images of tensor maps. */
+/* Images of tensor maps; with parentheses, as a size may have any name. */
 //@     for n, m in ipairs(host.map) do
 //@         local number, image = n - 1, csv(m.image)
-#define MAP_${number} ${image}
+#define MAP_${number}() ${image}
 //@     end
 
 static const struct map maps[] = {
 //@     for n, m in ipairs(host.map) do
 //@         local number = n - 1
 //@         local row = m.targets .. ", " .. csv { m.dtype, m.swizzle, m.promotion, m.rank, m.element_bytes }
-//@         row = row .. ", {" .. csv(m.box) .. "}, {" .. csv(m.dim) .. "}, {MAP_" .. number .. "}"
+//@         row = row .. ", {" .. csv(m.box) .. "}, {" .. csv(m.dim) .. "}, {MAP_" .. number .. "()}"
 //@         if host.part.windows then
 //@             local lower, upper, step = csv(m.lower), csv(m.upper), csv(m.step)
 //@             if m.window_dims == 0 then lower, upper, step = "0", "0", "0" end

@@ -3,7 +3,9 @@
 //@ param host table
 //@ param shape table
 //@ local NAME, T = host.name, host.types
+//@ if not host.shared then
 /* ---- patch: the parameter ---------------------------------------------------------------------------------------- */
+//@ end
 
 /* Launches by variant, but for their tensors, sizes and grid. */
 static const struct {
@@ -17,7 +19,7 @@ static const struct {
 //@     for _, q in ipairs(i.param) do
 //@         if q.kind == "map" then
 //@             zeros(q.word)
-//@             rows[#rows + 1], at = "MAP_" .. q.map, q.word + 16
+//@             rows[#rows + 1], at = "MAP_" .. q.map .. "()", q.word + 16
 //@         end
 //@     end
 //@     if #rows == 0 then rows[1] = "0" end

@@ -32,8 +32,8 @@ enum tilewright_status { TILEWRIGHT_STATUSES(tilewright) };
  *                dimension, whose stride is 1, left out; 0 is the default. That of a dimension of extent 0 or 1 is not
  *                looked at. workspace, where there is one: device memory at a multiple of 16 bytes, as many as
  *                NAME_workspace says, zero before the first launch, by a memset of the caller's; each launch leaves it
- *                zero, but for what lies behind the first 128 bytes where a launch has a list. Launches that may overlap
- *                have each their own; one that was aborted may leave anything.
+ *                zero, but for what lies behind the first 128 bytes where a launch has a list. Launches that may
+ *                overlap have each their own; one that was aborted may leave anything.
  * NAME_load      into the calling thread's current context. driver NULL opens libcuda.so.1. The struct may hold
  *                anything before; after a failure it holds nothing to unload. Allocates. Thread-safe for different
  *                structs.

@@ -316,7 +316,7 @@ static void test_windows(void **state)
 static void test_planted_bits(void **state)
 {
     static struct plan plan;
-    static const char *const map[] = {"MAP_0", "MAP_1"};
+    static const char *const map[] = {"MAP_0()", "MAP_1()"};
     char path[512], where[64];
     (void)state;
     host_plan_fixed(&plan);
@@ -332,7 +332,7 @@ static void test_planted_bits(void **state)
     for (int each = 0; each < words; each++) {
         const int word = each * 32 / words;
         const int bit = word % 2 ? 5 : 37;
-        /* The word-th number behind "#define MAP_0" is made an expression. */
+        /* The word-th number behind "#define MAP_0()" is made an expression. */
         shell("cd %s && awk -v from='#define %s ' -v n=%d '"
               "index($0, from) == 1 { on = 1 } "
               "{ line = \"\"; if (index($0, from) == 1) { line = from; $0 = substr($0, length(from) + 1) } "
