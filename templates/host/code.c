@@ -124,6 +124,9 @@ static const struct size sizes[] = {
 /* Images of tensor maps; with parentheses, as a size may have any name. */
 //@     for n, m in ipairs(host.map) do
 //@         local number, image = n - 1, csv(m.image)
+//@         if #image > 100 then
+//@             image = table.concat(m.image, ", ", 1, 8) .. ", \\\n    " .. table.concat(m.image, ", ", 9)
+//@         end
 #define MAP_${number}() ${image}
 //@     end
 

@@ -1,14 +1,5 @@
-/* gemm_bf16.c: a kernel and its host code, made by tilewright 1. Do not edit: change the spec and generate again.
- *
- * sm_80: 256 threads, 98304 bytes of shared memory, ring ab of 3 stages
- * sm_80, unaligned: 256 threads, 98304 bytes of shared memory, ring ab of 3 stages
- * sm_90a: 384 threads, 229440 bytes of shared memory, ring ab of 4 stages, ring d of 2 stages, cluster 2 x 1 x 1
- * sm_90a, unaligned: 384 threads, 213568 bytes of shared memory, ring ab of 4 stages, cluster 2 x 1 x 1
- *
- * C99 and C++17; needs libc and, at run time, the CUDA driver, with NVRTC of CUDA 12.8 or newer to compile the kernel
- * at load.
- * Link with -ldl where libc is older than glibc 2.34.
- * The output of the generator belongs to whoever generated it. */
+/* gemm_bf16.c: a kernel and its host code, made by tilewright 1. Do not edit: change the spec and generate
+ * again. gemm_bf16.h says what it is. */
 
 #include "gemm_bf16.h"
 
@@ -20,11 +11,9 @@
 
 /* Read it from here down: what is known of a kernel; what every launch runs; load, and why arguments are refused; then
  * the kernel itself, its tables, how its arguments become a launch's parameter, and what the header declares.
- *
  * What most arguments need of a launch is one stretch of code without a call (INLINE, TOGETHER), and all else is kept
  * apart from it (APART): between two launches the driver takes the caches for itself, and what is brought back should
- * be
- * little and lie together. */
+ * be little and lie together. */
 #if defined(__GNUC__)
 #define APART __attribute__((noinline))
 #define TOGETHER __attribute__((hot))
@@ -222,8 +211,7 @@ INLINE uint64_t unaligned(const struct tensor *t, int rank, uint64_t bytes, uint
 }
 
 /* The grid of a launch into its parameters; an extent of 0 anywhere stores zeros. n: blocks along x, y and z, items
- * that
- * blocks count and lists of turns, or 0. */
+ * that blocks count and lists of turns, or 0. */
 INLINE int put_grid(const int64_t *n, uint32_t *grid, struct gemm_bf16_error *error)
 {
     const int nothing = n[0] <= 0 || n[1] <= 0 || n[2] <= 0;
@@ -252,7 +240,6 @@ INLINE int put_grid(const int64_t *n, uint32_t *grid, struct gemm_bf16_error *er
  * dim[0] is the innermost extent, in elements; stride[i] the bytes from one index of dimension i + 1 to the next. load
  * compares the result with the driver's encoder; where they differ, every map is the driver's. */
 
-/* Half h of a map. */
 INLINE void put_half(uint64_t *map, int h, uint64_t value)
 {
     const uint32_t half = (uint32_t)value;
@@ -311,17 +298,18 @@ INLINE uint64_t map_view(const struct tensor *t, int rank, uint64_t bytes, uint6
     return t->address ? t->address : 16;
 }
 
-/* A tensor's map in a copy of its image; where the driver encodes maps, by it. */
-INLINE int put_map(const struct gemm_bf16_state *k, int patched, const struct map *m, uint64_t *map,
-                   const struct tensor *t,
-                   int rank, uint64_t bytes, struct gemm_bf16_error *error)
+/* A tensor's map in a copy of its image; where the driver encodes maps, by it. The first failure stays in *status. */
+INLINE void put_map(const struct gemm_bf16_state *k, int patched, const struct map *m, uint64_t *map,
+                    const struct tensor *t,
+                    int rank, uint64_t bytes, int *status, struct gemm_bf16_error *error)
 {
     uint64_t dim[5], stride[4], address;
-    if (!patched)
-        return encode_map(k, m, map, t, error);
+    if (!patched) {
+        *status = *status ? *status : encode_map(k, m, map, t, error);
+        return;
+    }
     address = map_view(t, rank, bytes, dim, stride);
     patch_map(map, (uint32_t)rank, address, dim, stride);
-    return gemm_bf16_OK;
 }
 
 /* ---- failures -------------------------------------------------------------------------------------------------- */
@@ -492,30 +480,27 @@ static void close_compiler(struct compiler *c)
     memset(c, 0, sizeof *c);
 }
 
-/* A file of that name, opened; `minor` below 0: it has none. */
-static void *open_file(const char *root, const char *below, const char *name, int major, int minor)
+/* The library of that name in a folder; `minor` below 0: its name has none. */
+static void *open_in(const char *root, const char *below, const char *name, int major, int minor)
 {
-    char path[4096];
-    int length = minor < 0 ? snprintf(path, sizeof path, "%s/%s/%s.so.%d", root, below, name, major)
-                           : snprintf(path, sizeof path, "%s/%s/%s.so.%d.%d", root, below, name, major, minor);
-    FILE *file = length > 0 && (size_t)length < sizeof path ? fopen(path, "rb") : NULL;
-    if (!file)
+    char path[4096], number[16];
+    snprintf(number, sizeof number, minor < 0 ? "%d" : "%d.%d", major, minor);
+    if (snprintf(path, sizeof path, "%s/%s/%s.so.%s", root, below, name, number) >= (int)sizeof path)
         return NULL;
-    fclose(file);
     return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 /* The newest NVRTC in a folder. libnvrtc looks for its builtins by bare name when it compiles, which finds them only if
  * they are open by then. */
-static void open_in(struct compiler *c, const char *root, const char *below)
+static void open_newest(struct compiler *c, const char *root, const char *below)
 {
     enum { newest = 19, oldest = 12 };
     int major, minor;
     for (major = newest; major >= oldest && !c->library; major--) {
         for (minor = 9; minor >= 0 && !c->builtins; minor--)
-            c->builtins = open_file(root, below, "libnvrtc-builtins", major, minor);
+            c->builtins = open_in(root, below, "libnvrtc-builtins", major, minor);
         if (c->builtins)
-            c->library = open_file(root, below, "libnvrtc", major, -1);
+            c->library = open_in(root, below, "libnvrtc", major, -1);
         if (!c->library)
             close_compiler(c);
     }
@@ -539,7 +524,7 @@ static int open_compiler(struct compiler *c, struct gemm_bf16_error *error)
     roots[2] = "/usr/local/cuda";
     for (i = 0; i < sizeof roots / sizeof *roots; i++)
         for (n = 0; n < sizeof below / sizeof *below && roots[i] && !c->library; n++)
-            open_in(c, roots[i], below[n]);
+            open_newest(c, roots[i], below[n]);
     for (i = 0; i < sizeof names / sizeof *names && !c->library; i++)
         c->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!c->library)
@@ -991,8 +976,8 @@ APART static int refuse_alignment(const struct tables *of, int target, const str
         const struct gemm_bf16_tensor *about = &of->tensor[i];
         const struct rule *r = &of->rule[(target - 1) * of->tensor_count + i];
         const struct tensor *t = &tensor[i];
-        const unsigned long long align = r->align, address = (unsigned long long)t->address,
-            element = about->element_bytes;
+        const unsigned long long align = r->align, element = about->element_bytes;
+        const unsigned long long address = (unsigned long long)t->address;
         const unsigned long long row = (unsigned long long)t->dim[about->rank - 1] * element;
         if (address % align != 0)
             return fail(error, gemm_bf16_INVALID, 0,
@@ -1049,10 +1034,8 @@ static const char *const source_3[] = {
 };
 
 static const struct image images[] = {
-    {NULL, source_0, NULL, 1, 0},
-    {NULL, source_1, NULL, 1, 1},
-    {NULL, source_2, NULL, 1, 2},
-    {NULL, source_3, NULL, 1, 3},
+    {NULL, source_0, NULL, 1, 0}, {NULL, source_1, NULL, 1, 1}, {NULL, source_2, NULL, 1, 2},
+        {NULL, source_3, NULL, 1, 3}
 };
 
 static const struct gemm_bf16_variant variants[] = {
@@ -1068,12 +1051,7 @@ static const struct target targets[] = {
 };
 
 /* Tensors by number. */
-enum {
-    tensor_A,
-    tensor_B,
-    tensor_D,
-    tensors_in_all
-};
+enum { at_A, at_B, at_D, tensors_in_all };
 
 static const struct gemm_bf16_tensor tensors[] = {
     {"A", "bf16", "M, K", 2, 2, 2, 16, 0},
@@ -1082,18 +1060,16 @@ static const struct gemm_bf16_tensor tensors[] = {
 };
 
 static const struct operand operands[] = {
-    {0, 0, 0}, /* A */
-    {0, 0, 0}, /* B */
-    {0, 0, 0}, /* D */
+    {0, 0, 0}, {0, 0, 0}, {0, 0, 0}
 };
 
 static const struct rule rules[] = {
-    {tensor_A, 2, 0, 0, {0, 0}}, /* sm_80 */
-    {tensor_B, 2, 0, 0, {0, 0}}, /* sm_80 */
-    {tensor_D, 2, 0, 0, {0, 0}}, /* sm_80 */
-    {tensor_A, 16, 0, 1, {0, 0}}, /* sm_90a */
-    {tensor_B, 16, 0, 1, {0, 0}}, /* sm_90a */
-    {tensor_D, 2, 0, 0, {0, 0}}, /* sm_90a */
+    {at_A, 2, 0, 0, {0}}, /* sm_80 */
+    {at_B, 2, 0, 0, {0}}, /* sm_80 */
+    {at_D, 2, 0, 0, {0}}, /* sm_80 */
+    {at_A, 16, 0, 1, {0}}, /* sm_90a */
+    {at_B, 16, 0, 1, {0}}, /* sm_90a */
+    {at_D, 2, 0, 0, {0}}, /* sm_90a */
 };
 
 static const struct size sizes[] = {
@@ -1102,37 +1078,29 @@ static const struct size sizes[] = {
     {"K", offsetof(struct gemm_bf16_args, K), 2147482624, 1},
 };
 
-/* Images of tensor maps. */
-#define MAP_0 0, 0x46510, 0, 0, 0, 0, 0x3f00000000000000, 0x7f, 0x4000, 0x400, 0, 0, 0, 0, 0, 0
-#define MAP_1 0, 0x46510, 0, 0, 0, 0, 0x3f00000000000000, 0x7f, 0x4000, 0x400, 0, 0, 0, 0, 0, 0
-#define MAP_2 0, 0x6510, 0, 0, 0, 0, 0x3f00000000000000, 0x3f, 0x2000, 0x400, 0, 0, 0, 0, 0, 0
+/* Images of tensor maps; with parentheses, as a size may have any name. */
+#define MAP_0() 0, 0x46510, 0, 0, 0, 0, 0x3f00000000000000, 0x7f, 0x4000, 0x400, 0, 0, 0, 0, 0, 0
+#define MAP_1() 0, 0x46510, 0, 0, 0, 0, 0x3f00000000000000, 0x7f, 0x4000, 0x400, 0, 0, 0, 0, 0, 0
+#define MAP_2() 0, 0x6510, 0, 0, 0, 0, 0x3f00000000000000, 0x3f, 0x2000, 0x400, 0, 0, 0, 0, 0, 0
 
 static const struct map maps[] = {
-    {"A_map", 2, 9, 3, 2, 2, 2, {64, 128}, {0, 0}, {MAP_0}}, /* bf16, swizzle 128B */
-    {"B_map", 2, 9, 3, 2, 2, 2, {64, 128}, {0, 0}, {MAP_1}}, /* bf16, swizzle 128B */
-    {"D_map", 2, 9, 3, 0, 2, 2, {64, 64}, {0, 0}, {MAP_2}}, /* bf16, swizzle 128B */
+    {"A_map", 2, 9, 3, 2, 2, 2, {64, 128}, {0, 0}, {MAP_0()}},
+    {"B_map", 2, 9, 3, 2, 2, 2, {64, 128}, {0, 0}, {MAP_1()}},
+    {"D_map", 2, 9, 3, 0, 2, 2, {64, 64}, {0, 0}, {MAP_2()}},
 };
 
 /* By variant: those that its parameter holds, in order. */
 static const unsigned char maps_of[][3] = {
-    {0},
-    {0},
-    {0, 1, 2},
-    {0, 1},
+    {0}, {0}, {0, 1, 2}, {0, 1}
 };
 
-/* Of NVRTC, beside the architecture. */
 static const char *const options[] = {
-    "--std=c++17",
+    "--std=c++17"
 };
 
 static const struct tables tables = {
-    "gemm_bf16", tensors, operands, tensors_in_all,
-    sizes, sizeof sizes / sizeof *sizes,
-    rules,
-    maps, sizeof maps / sizeof *maps,
-    targets, sizeof targets / sizeof *targets, images, variants, 2,
-    options, sizeof options / sizeof *options,
+    "gemm_bf16", tensors, operands, tensors_in_all, sizes, 3, rules, maps, 3, targets, 2, images, variants, 2, options,
+    1,
 };
 
 /* ---- patch: the parameter ---------------------------------------------------------------------------------------- */
@@ -1141,14 +1109,165 @@ static const struct tables tables = {
 static const struct {
     struct gemm_bf16_params p ALIGNED;
 } launches[] = {
-    {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-       0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 64, NULL, 0, 256, {1, 1, 1}, 0, 98304, {0, 0, 0}}},
-    {{{0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-       0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 64, NULL, 1, 256, {1, 1, 1}, 0, 98304, {0, 0, 0}}},
-    {{{MAP_0, MAP_1, MAP_2, 0, 0, 0, 0, 0, 0, 0, 0}, 448, NULL, 0, 384, {2, 1, 1}, 0, 229440, {0, 0, 0}}},
-    {{{MAP_0, MAP_1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0}, 320, NULL, 1, 384,
-      {2, 1, 1}, 0, 213568, {0, 0, 0}}},
+    {{{0}, 64, NULL, 0, 256, {1, 1, 1}, 0, 98304, {0, 0, 0}}},
+    {{{0}, 64, NULL, 1, 256, {1, 1, 1}, 0, 98304, {0, 0, 0}}},
+    {{{MAP_0(), MAP_1(), MAP_2()}, 448, NULL, 0, 384, {2, 1, 1}, 0, 229440, {0, 0, 0}}},
+    {{{MAP_0(), MAP_1()}, 320, NULL, 1, 384, {2, 1, 1}, 0, 213568, {0, 0, 0}}},
 };
+
+/* The tensors in the order of gemm_bf16_args, with defaults in place of strides of 0; dense: all are. */
+INLINE void resolve(const struct gemm_bf16_args *args, int dense, struct tensor *t)
+{
+    t[at_A].address = (uint64_t)(uintptr_t)args->A;
+    t[at_A].dim[0] = args->M;
+    t[at_A].dim[1] = args->K;
+    t[at_A].stride[0] = stride_of(dense, args->A_stride[0], args->K);
+    t[at_B].address = (uint64_t)(uintptr_t)args->B;
+    t[at_B].dim[0] = args->N;
+    t[at_B].dim[1] = args->K;
+    t[at_B].stride[0] = stride_of(dense, args->B_stride[0], args->K);
+    t[at_D].address = (uint64_t)(uintptr_t)args->D;
+    t[at_D].dim[0] = args->M;
+    t[at_D].dim[1] = args->N;
+    t[at_D].stride[0] = stride_of(dense, args->D_stride[0], args->N);
+}
+
+static int check_arguments(const struct gemm_bf16_args *args, struct gemm_bf16_error *error)
+{
+    return check_sizes(&tables, args, error);
+}
+
+enum { clusters = 1, programmatic = 0 }; /* whether any variant has them */
+
+/* What a variant has: blocks along x, y and z, items that they count and lists of turns. */
+INLINE void count_work(const struct gemm_bf16_args *args, int v, int64_t sm_count, int64_t *n)
+{
+    n[0] = n[1] = n[2] = 1;
+    n[3] = n[4] = 0;
+    switch (v) {
+    case 0: case 1:
+        n[0] = (args->M + 127) / 128 * ((args->N + 127) / 128);
+        break;
+    case 2: case 3:
+        n[0] = ((args->M + 255) / 256 * ((args->N + 255) / 256) < sm_count / 2
+                ? (args->M + 255) / 256 * ((args->N + 255) / 256) : sm_count / 2) * 2;
+        break;
+    }
+    (void)args, (void)v, (void)sm_count;
+}
+
+/* Whether the tensors are aligned as variants of that shape ask. */
+INLINE int fits(int shape, const struct tensor *t)
+{
+    (void)t;
+    switch (shape) {
+    case 0: case 3: /* gemm_bf16 for sm_80 */
+        return (unaligned(&t[at_A], 2, 2, 15, 0) | unaligned(&t[at_B], 2, 2, 15, 0) |
+                unaligned(&t[at_D], 2, 2, 1, 0)) == 0;
+    case 1: /* gemm_bf16__unaligned for sm_80 */
+        return (unaligned(&t[at_A], 2, 2, 1, 0) | unaligned(&t[at_B], 2, 2, 1, 0) |
+                unaligned(&t[at_D], 2, 2, 1, 0)) == 0;
+    case 2: /* gemm_bf16 for sm_90a */
+        return (unaligned(&t[at_A], 2, 2, 15, 0) | unaligned(&t[at_B], 2, 2, 15, 0) |
+                unaligned(&t[at_D], 2, 2, 15, 1)) == 0;
+    }
+    return 0;
+}
+
+/* In a copy of variant v's launch. patched: whether maps are patched images; else the driver encodes them. */
+INLINE int patch(const struct gemm_bf16_state *k, int shape, int v, int patched, const struct gemm_bf16_args *args,
+                 const struct tensor *t, uint64_t *word, struct gemm_bf16_error *error)
+{
+    int status = gemm_bf16_OK;
+    switch (shape) {
+    case 0: case 1: /* gemm_bf16 for sm_80 */
+        put(word, 0, &t[at_A].address, 8);
+        put(word, 8, &t[at_B].address, 8);
+        put(word, 16, &t[at_D].address, 8);
+        put(word, 24, &t[at_A].stride[0], 8);
+        put(word, 32, &t[at_B].stride[0], 8);
+        put(word, 40, &t[at_D].stride[0], 8);
+        put(word, 48, &args->M, 4);
+        put(word, 52, &args->N, 4);
+        put(word, 56, &args->K, 4);
+        break;
+    case 2: /* gemm_bf16 for sm_90a */
+        put_map(k, patched, &maps[maps_of[v][0]], word, &t[at_A], 2, 2, &status, error);
+        put_map(k, patched, &maps[maps_of[v][1]], word + 16, &t[at_B], 2, 2, &status, error);
+        put_map(k, patched, &maps[maps_of[v][2]], word + 32, &t[at_D], 2, 2, &status, error);
+        put(word, 384, &args->M, 4);
+        put(word, 388, &args->N, 4);
+        put(word, 392, &args->K, 4);
+        break;
+    case 3: /* gemm_bf16__unaligned for sm_90a */
+        put_map(k, patched, &maps[maps_of[v][0]], word, &t[at_A], 2, 2, &status, error);
+        put_map(k, patched, &maps[maps_of[v][1]], word + 16, &t[at_B], 2, 2, &status, error);
+        put(word, 256, &t[at_D].address, 8);
+        put(word, 264, &t[at_D].stride[0], 8);
+        put(word, 272, &args->M, 4);
+        put(word, 276, &args->N, 4);
+        put(word, 280, &args->K, 4);
+        break;
+    }
+    (void)k, (void)v, (void)patched, (void)args, (void)t, (void)word, (void)error;
+    return status;
+}
+
+/* What is out of the ordinary, as a sum of signs: of the sizes, and of the tensors. */
+INLINE uint64_t odd_sizes(const struct gemm_bf16_args *args)
+{
+    (void)args;
+    return odd_size(args->M, 2147482624, 1) | odd_size(args->N, 2147482624, 1) | odd_size(args->K, 2147482624, 1);
+}
+
+INLINE uint64_t odd_tensors(const struct tensor *t, int dense)
+{
+    uint64_t odd = (t[at_A].address - 1) | (t[at_B].address - 1) | (t[at_D].address - 1) |
+        odd_address(t[at_A].address | t[at_B].address | t[at_D].address);
+    odd |= ((uint64_t)t[at_D].stride[0] - (uint64_t)t[at_D].dim[1]);
+    if (!dense)
+        odd |= odd_stride(t[at_A].stride[0], 2) | odd_stride(t[at_B].stride[0], 2) | odd_stride(t[at_D].stride[0], 2);
+    return odd;
+}
+
+/* What the two have found, for the compiler. */
+INLINE void assume_ordinary(const struct gemm_bf16_args *args, const struct tensor *t)
+{
+    ASSUME(args->M > 1 && args->M <= 2147482624);
+    ASSUME(args->N > 1 && args->N <= 2147482624);
+    ASSUME(args->K > 1 && args->K <= 2147482624);
+    ASSUME(t[at_A].address != 0);
+    ASSUME(t[at_B].address != 0);
+    ASSUME(t[at_D].address != 0);
+    (void)args;
+}
+
+/* Whether all strides are the default ones. */
+INLINE int all_dense(const struct gemm_bf16_args *args)
+{
+    (void)args;
+    return (args->A_stride[0] | args->B_stride[0] | args->D_stride[0]) == 0;
+}
+
+INLINE int ordinary(const struct gemm_bf16_state *k, const struct gemm_bf16_slot *slot,
+                    const struct gemm_bf16_args *args, int dense,
+                    int shape, int v, struct gemm_bf16_params *p);
+
+/* In the variant that asks most of those for the sizes. */
+INLINE int params_of_ordinary(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, int dense,
+                              struct gemm_bf16_params *p)
+{
+    switch (kernel->state.target) {
+    case 1: /* sm_80 */
+        return ordinary(&kernel->state, kernel->slot, args, dense, 0, 0, p);
+    case 2: /* sm_90a */
+        if (!LIKELY(kernel->state.static_images))
+            return 0;
+        return ordinary(&kernel->state, kernel->slot, args, dense, 2, 2, p);
+    default:
+        return 0;
+    }
+}
 
 /* A launch's bytes are copied by a function that load chooses, as what a compiler puts in the place of memcpy takes
  * registers that every machine has. Where a machine has AVX, straight lines of it are faster than libc's memcpy, which
@@ -1156,10 +1275,10 @@ static const struct {
 #if defined(__GNUC__) && defined(__x86_64__)
 typedef uint64_t lanes __attribute__((vector_size(32), aligned(8), may_alias));
 
-/* memcpy of a struct gemm_bf16_params; the last 32 bytes overlap those before. */
+/* memcpy of a launch's parameters; the last 32 bytes overlap those before. */
 __attribute__((target("avx"))) TOGETHER static void *copy_avx(void *to, const void *from, size_t bytes)
 {
-    enum { count = sizeof(struct gemm_bf16_params) / sizeof(lanes) };
+    enum { turns = sizeof(struct gemm_bf16_params) / sizeof(lanes) };
     const size_t last = sizeof(struct gemm_bf16_params) - sizeof(lanes);
     lanes *t = (lanes *)to;
     const lanes *f = (const lanes *)from;
@@ -1167,7 +1286,7 @@ __attribute__((target("avx"))) TOGETHER static void *copy_avx(void *to, const vo
 #if defined(__clang__) || __GNUC__ >= 8
 #pragma GCC unroll 256
 #endif
-    for (i = 0; i < count; i++)
+    for (i = 0; i < turns; i++)
         t[i] = f[i];
     *(lanes *)((unsigned char *)to + last) = *(const lanes *)((const unsigned char *)from + last);
     __builtin_ia32_vzeroupper(); /* compilers add it by themselves only where they optimise */
@@ -1185,139 +1304,16 @@ static void choose_copy(struct gemm_bf16_state *k)
 #endif
 }
 
-/* The tensors in the order of gemm_bf16_args, with defaults in place of strides of 0; dense: all are. */
-INLINE void resolve(const struct gemm_bf16_args *args, int dense, struct tensor *t)
-{
-    t[tensor_A].address = (uint64_t)(uintptr_t)args->A;
-    t[tensor_A].dim[0] = args->M;
-    t[tensor_A].dim[1] = args->K;
-    t[tensor_A].stride[0] = stride_of(dense, args->A_stride[0], args->K);
-    t[tensor_B].address = (uint64_t)(uintptr_t)args->B;
-    t[tensor_B].dim[0] = args->N;
-    t[tensor_B].dim[1] = args->K;
-    t[tensor_B].stride[0] = stride_of(dense, args->B_stride[0], args->K);
-    t[tensor_D].address = (uint64_t)(uintptr_t)args->D;
-    t[tensor_D].dim[0] = args->M;
-    t[tensor_D].dim[1] = args->N;
-    t[tensor_D].stride[0] = stride_of(dense, args->D_stride[0], args->N);
-}
-
-static int check_arguments(const struct gemm_bf16_args *args, struct gemm_bf16_error *error)
-{
-    int status = gemm_bf16_OK;
-    status = check_sizes(&tables, args, error);
-    return status;
-}
-
-/* What a variant has: blocks along x, y and z, items that they count and lists of turns. */
-INLINE void count(const struct gemm_bf16_args *args, int v, int64_t sm_count, int64_t *n)
-{
-    n[0] = n[1] = n[2] = 1;
-    n[3] = n[4] = 0;
-    switch (v) {
-    case 0: case 1:
-        n[0] = (args->M + 127) / 128 * ((args->N + 127) / 128);
-        break;
-    case 2: case 3:
-        n[0] = ((args->M + 255) / 256 * ((args->N + 255) / 256) < sm_count / 2
-                ? (args->M + 255) / 256 * ((args->N + 255) / 256) : sm_count / 2) * 2;
-        break;
-    default:
-        break;
-    }
-    (void)args;
-    (void)v;
-    (void)sm_count;
-}
-
-/* Whether the tensors are aligned as variants of that shape ask. */
-INLINE int fits(int shape, const struct tensor *t)
-{
-    switch (shape) {
-    case 0: /* gemm_bf16 for sm_80 */
-        return (unaligned(&t[tensor_A], 2, 2, 15, 0) | unaligned(&t[tensor_B], 2, 2, 15, 0) |
-                unaligned(&t[tensor_D], 2, 2, 1, 0)) == 0;
-    case 1: /* gemm_bf16__unaligned for sm_80 */
-        return (unaligned(&t[tensor_A], 2, 2, 1, 0) | unaligned(&t[tensor_B], 2, 2, 1, 0) |
-                unaligned(&t[tensor_D], 2, 2, 1, 0)) == 0;
-    case 2: /* gemm_bf16 for sm_90a */
-        return (unaligned(&t[tensor_A], 2, 2, 15, 0) | unaligned(&t[tensor_B], 2, 2, 15, 0) |
-                unaligned(&t[tensor_D], 2, 2, 15, 1)) == 0;
-    case 3: /* gemm_bf16__unaligned for sm_90a */
-        return (unaligned(&t[tensor_A], 2, 2, 15, 0) | unaligned(&t[tensor_B], 2, 2, 15, 0) |
-                unaligned(&t[tensor_D], 2, 2, 1, 0)) == 0;
-    default:
-        return 0;
-    }
-}
-
-/* In a copy of variant v's launch. patched: whether maps are patched images; else the driver encodes them. */
-INLINE int patch(const struct gemm_bf16_state *k, int shape, int v, int patched, const struct gemm_bf16_args *args,
-                 const struct tensor *t, uint64_t *word, struct gemm_bf16_error *error)
-{
-    int status = gemm_bf16_OK;
-    switch (shape) {
-    case 0: /* gemm_bf16 for sm_80 */
-        put(word, 0, &t[tensor_A].address, 8);
-        put(word, 8, &t[tensor_B].address, 8);
-        put(word, 16, &t[tensor_D].address, 8);
-        put(word, 24, &t[tensor_A].stride[0], 8);
-        put(word, 32, &t[tensor_B].stride[0], 8);
-        put(word, 40, &t[tensor_D].stride[0], 8);
-        put(word, 48, &args->M, 4);
-        put(word, 52, &args->N, 4);
-        put(word, 56, &args->K, 4);
-        break;
-    case 1: /* gemm_bf16__unaligned for sm_80 */
-        put(word, 0, &t[tensor_A].address, 8);
-        put(word, 8, &t[tensor_B].address, 8);
-        put(word, 16, &t[tensor_D].address, 8);
-        put(word, 24, &t[tensor_A].stride[0], 8);
-        put(word, 32, &t[tensor_B].stride[0], 8);
-        put(word, 40, &t[tensor_D].stride[0], 8);
-        put(word, 48, &args->M, 4);
-        put(word, 52, &args->N, 4);
-        put(word, 56, &args->K, 4);
-        break;
-    case 2: /* gemm_bf16 for sm_90a */
-        status = status ? status : put_map(k, patched, &maps[maps_of[v][0]], word, &t[tensor_A], 2, 2, error);
-        status = status ? status : put_map(k, patched, &maps[maps_of[v][1]], word + 16, &t[tensor_B], 2, 2, error);
-        status = status ? status : put_map(k, patched, &maps[maps_of[v][2]], word + 32, &t[tensor_D], 2, 2, error);
-        put(word, 384, &args->M, 4);
-        put(word, 388, &args->N, 4);
-        put(word, 392, &args->K, 4);
-        break;
-    case 3: /* gemm_bf16__unaligned for sm_90a */
-        status = status ? status : put_map(k, patched, &maps[maps_of[v][0]], word, &t[tensor_A], 2, 2, error);
-        status = status ? status : put_map(k, patched, &maps[maps_of[v][1]], word + 16, &t[tensor_B], 2, 2, error);
-        put(word, 256, &t[tensor_D].address, 8);
-        put(word, 264, &t[tensor_D].stride[0], 8);
-        put(word, 272, &args->M, 4);
-        put(word, 276, &args->N, 4);
-        put(word, 280, &args->K, 4);
-        break;
-    default:
-        break;
-    }
-    (void)k;
-    (void)v;
-    (void)patched;
-    (void)args;
-    (void)t;
-    (void)word;
-    (void)error;
-    return status;
-}
-
 /* In a copy of variant v's launch, where `slot` has it loaded. 0, or why it is none. */
-INLINE int fill(const struct gemm_bf16_state *k, const struct gemm_bf16_slot *slot, int shape, int v, int patched,
+INLINE int fill_launch(const struct gemm_bf16_state *k, const struct gemm_bf16_slot *slot, int shape, int v,
+                       int patched,
                 const struct gemm_bf16_args *args, const struct tensor *t, struct gemm_bf16_params *p,
                     struct gemm_bf16_error *error)
 {
     int64_t n[5];
     int status = patch(k, shape, v, patched, args, t, p->word, error);
     p->function = slot->function;
-    count(args, v, slot->resident, n);
+    count_work(args, v, slot->resident, n);
     return status ? status : put_grid(n, p->grid, error);
 }
 
@@ -1329,7 +1325,7 @@ APART static int params_of_any(const struct gemm_bf16 *kernel, const struct gemm
     const struct target *target = kernel->state.target ? &targets[kernel->state.target - 1] : NULL;
     struct tensor t[tensors_in_all];
     int64_t n[5];
-    int v = 0, last, status = check_arguments(args, error);
+    int v, last, status = check_arguments(args, error);
     if (status)
         return status;
     resolve(args, 0, t);
@@ -1344,13 +1340,13 @@ APART static int params_of_any(const struct gemm_bf16 *kernel, const struct gemm
         status = refuse_alignment(&tables, kernel->state.target, t, error);
     if (!status) {
         memcpy(p, &launches[v].p, sizeof *p);
-        status = fill(&kernel->state, &kernel->slot[v - target->first], images[v].shape, v,
+        status = fill_launch(&kernel->state, &kernel->slot[v - target->first], images[v].shape, v,
                       kernel->state.static_images, args, t, p, error);
     }
     if (status != gemm_bf16_INVALID)
         return status;
     /* Where the sizes leave nothing to compute, it does not matter what their tensors are. */
-    count(args, last, kernel->slot[target->own - 1].resident, n);
+    count_work(args, last, kernel->slot[target->own - 1].resident, n);
     if (put_grid(n, p->grid, NULL) || p->grid[0])
         return status;
     memset(p, 0, sizeof *p);
@@ -1364,39 +1360,12 @@ INLINE int ordinary(const struct gemm_bf16_state *k, const struct gemm_bf16_slot
                     int shape, int v, struct gemm_bf16_params *p)
 {
     struct tensor t[tensors_in_all];
-    uint64_t odd = 0;
     k->copy(p, &launches[v].p, sizeof *p);
     resolve(args, dense, t);
-    odd |= (t[tensor_A].address - 1) | (t[tensor_B].address - 1) | (t[tensor_D].address - 1) |
-        odd_address(t[tensor_A].address | t[tensor_B].address | t[tensor_D].address);
-    odd |= dense ? 0 : odd_stride(t[tensor_A].stride[0], 2);
-    odd |= dense ? 0 : odd_stride(t[tensor_B].stride[0], 2);
-    odd |= dense ? 0 : odd_stride(t[tensor_D].stride[0], 2);
-    odd |= (uint64_t)t[tensor_D].stride[0] - (uint64_t)t[tensor_D].dim[1];
-    if (!LIKELY(odd >> 63 == 0))
+    if (!LIKELY(odd_tensors(t, dense) >> 63 == 0))
         return 0;
-    ASSUME(t[tensor_A].address != 0 && t[tensor_A].dim[0] > 1 && t[tensor_A].dim[1] > 1);
-    ASSUME(t[tensor_B].address != 0 && t[tensor_B].dim[0] > 1 && t[tensor_B].dim[1] > 1);
-    ASSUME(t[tensor_D].address != 0 && t[tensor_D].dim[0] > 1 && t[tensor_D].dim[1] > 1);
-    return LIKELY(fits(shape, t)) && !fill(k, slot, shape, v, 1, args, t, p, NULL);
-}
-
-INLINE int params_of_ordinary(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, int dense,
-                              struct gemm_bf16_params *p)
-{
-    ASSUME(args->M >= 2 && args->M <= 2147482624);
-    ASSUME(args->N >= 2 && args->N <= 2147482624);
-    ASSUME(args->K >= 2 && args->K <= 2147482624);
-    switch (kernel->state.target) {
-    case 1: /* sm_80 */
-        return ordinary(&kernel->state, kernel->slot, args, dense, 0, 0, p);
-    case 2: /* sm_90a */
-        if (!LIKELY(kernel->state.static_images))
-            return 0;
-        return ordinary(&kernel->state, kernel->slot, args, dense, 2, 2, p);
-    default:
-        return 0;
-    }
+    assume_ordinary(args, t);
+    return LIKELY(fits(shape, t)) && !fill_launch(k, slot, shape, v, 1, args, t, p, NULL);
 }
 
 APART static int params_of_strided(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args,
@@ -1405,15 +1374,13 @@ APART static int params_of_strided(const struct gemm_bf16 *kernel, const struct 
     return params_of_ordinary(kernel, args, 0, p);
 }
 
-/* gemm_bf16_params; launch calls it without a detour through the linker's table. */
+/* What follows it; launch calls it without a detour through the linker's table. */
 TOGETHER APART static int prepare(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args,
                                   struct gemm_bf16_params *p,
                                   struct gemm_bf16_error *error)
 {
-    const int dense = (args->A_stride[0] | args->B_stride[0] | args->D_stride[0]) == 0;
-    if (LIKELY((odd_size(args->M, 2147482624, 1) | odd_size(args->N, 2147482624, 1) |
-                odd_size(args->K, 2147482624, 1)) >> 63 == 0) &&
-        (dense ? params_of_ordinary(kernel, args, 1, p) : params_of_strided(kernel, args, p)))
+    if (LIKELY(odd_sizes(args) >> 63 == 0) &&
+        (all_dense(args) ? params_of_ordinary(kernel, args, 1, p) : params_of_strided(kernel, args, p)))
         return gemm_bf16_OK;
     return params_of_any(kernel, args, p, error);
 }
@@ -1434,18 +1401,17 @@ int gemm_bf16_load(struct gemm_bf16 *kernel, const struct gemm_bf16_driver *driv
     return status;
 }
 
-int gemm_bf16_unload(struct gemm_bf16 *kernel, struct gemm_bf16_error *error)
-{
-    return unload_kernel(&kernel->state, kernel->slot, &tables, error);
-}
-
 int gemm_bf16_workspace(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, uint64_t *bytes,
                       struct gemm_bf16_error *error)
 {
-    int status = check_arguments(args, error);
     (void)kernel;
     *bytes = 0;
-    return status;
+    return check_arguments(args, error);
+}
+
+int gemm_bf16_unload(struct gemm_bf16 *kernel, struct gemm_bf16_error *error)
+{
+    return unload_kernel(&kernel->state, kernel->slot, &tables, error);
 }
 
 TOGETHER int gemm_bf16_launch(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, void *stream,
@@ -1454,20 +1420,22 @@ TOGETHER int gemm_bf16_launch(const struct gemm_bf16 *kernel, const struct gemm_
     struct gemm_bf16_params p ALIGNED;
     struct launch_attribute attribute[2];
     struct launch_config config;
+    static const uint32_t alone[3] = {1, 1, 1}; /* a block without a cluster */
     void *arguments[1];
     int result, status = prepare(kernel, args, &p, error);
     if (status || p.grid[0] == 0)
         return status;
     arguments[0] = p.word; /* one struct is the kernel's only parameter; the driver copies it */
-    configure(&config, attribute, p.grid, p.threads, p.shared_bytes, p.cluster, 0, stream);
+    configure(&config, attribute, p.grid, p.threads, p.shared_bytes, clusters ? p.cluster : alone,
+              programmatic ? p.programmatic : 0, stream);
     result = kernel->state.driver.launch(&config, p.function, arguments, NULL);
-    return result ? driver_fault(error, result, "cuLaunchKernelEx", "gemm_bf16") : 0;
+    return result ? driver_fault(error, result, "cuLaunchKernelEx", tables.name) : 0;
 }
 
 void gemm_bf16_info(const struct gemm_bf16 *kernel, struct gemm_bf16_info *info)
 {
     const struct target *t = kernel->state.target == 0 ? NULL : &targets[kernel->state.target - 1];
-    info->name = "gemm_bf16";
+    info->name = tables.name;
     info->generator = 1;
     info->arch = t ? t->arch : "";
     info->capability = kernel->state.capability;
