@@ -32,14 +32,22 @@
 
 /* Sizes are halved until all that were measured in a part have one set-up, half-way between two of them by ratio. */
 static const struct split splits[] = {
+//@     local function place(at) return at >= 0 and "row " .. at or "set-up " .. -1 - at end
+//@     local function number(at) return at >= 0 and at or "~" .. -1 - at end
 //@     local rows = {}
 //@     for n, s in ipairs(host.split) do
-//@         local less = s.less >= 0 and s.less or "~" .. -1 - s.less
-//@         local more = s.more >= 0 and s.more or "~" .. -1 - s.more
-//@         rows[n] = "{" .. s.from .. ", " .. s.size .. ", {" .. less .. ", " .. more .. "}}"
+//@         rows[n] = "{" .. s.from .. ", " .. s.size .. ", {" .. number(s.less) .. ", " .. number(s.more) .. "}}"
 //@     end
-//@     local list = table.concat(rows, ", ")
+//@     if #rows > 16 then -- what was measured says more than they
+//@         local list = table.concat(rows, ", ")
     ${list}
+//@     else
+//@         for n, s in ipairs(host.split) do
+//@             local row, at = rows[n], n - 1
+//@             local words = s.symbol .. " below " .. s.from .. ": " .. place(s.less) .. ", else " .. place(s.more)
+    ${row}, /* ${at}: ${words} */
+//@         end
+//@     end
 };
 //@ end
 

@@ -143,7 +143,7 @@ static const char *find_all(struct driver_calls *c, const struct entry_point *ta
     return missing;
 }
 
-/* As templates/host/driver.c: containers, NixOS and WSL keep the driver where no cache lists it. */
+/* As templates/host/failures.c: containers, NixOS and WSL keep the driver where no cache lists it. */
 static void *open_driver(void)
 {
     static const char *const names[] = {
