@@ -183,7 +183,7 @@ int cmd_build(int argc, char **argv)
     struct compile_choice choice = {.kernel = NULL};
     const char *path, *compilers = "nvrtc";
     struct build_how how = {.keep = false};
-    bool json = false, debug = false, python = false, torch = false;
+    bool json = false, debug = false, python = false, torch = false, shared = false;
     uint64_t debug_timeout = DEBUG_NOT_GIVEN;
     int operands, debug_ms;
     const struct option_row rows[] = {
@@ -198,6 +198,7 @@ int cmd_build(int argc, char **argv)
         {"--ninja", OPTION_TEXT, &how.rules, "FILE", "write ninja's rules alone: an edge a kernel, with its depfile"},
         {"--python", OPTION_FLAG, &python, NULL, PYTHON_DOC},
         {"--torch", OPTION_FLAG, &torch, NULL, TORCH_DOC},
+        {"--shared", OPTION_FLAG, &shared, NULL, SHARED_DOC},
         {"--json", OPTION_FLAG, &json, NULL, "the report as JSON"},
         {"--debug", OPTION_FLAG, &debug, NULL, DEBUG_DOC},
         {"--debug-timeout", OPTION_NUMBER, &debug_timeout, "MS", DEBUG_TIMEOUT_DOC},
@@ -212,6 +213,8 @@ int cmd_build(int argc, char **argv)
         return options_fault("build", "write into which folder? -o DIR");
     if (how.rules && how.keep)
         return options_fault("build", "--keep leaves files that --ninja does not know of; write one of them");
+    if (shared && debug)
+        return options_fault("build", SHARED_DEBUG);
     status = debug_options("build", debug, debug_timeout, &debug_ms);
     if (status >= 0)
         return status;
@@ -224,6 +227,7 @@ int cmd_build(int argc, char **argv)
     status = compile_open_as(&c, "build", path, json);
     c.debug_ms = debug_ms;
     c.python = compile_python(python, torch);
+    c.share = shared;
     struct file_set files = {.rt = &c.rt};
     if (status == 0)
         status = build(&c, &choice, &how, &files);

@@ -113,9 +113,13 @@ int depends_file(struct compile *c, const char *path, struct file_set *files, st
 {
     struct words w = {.rt = &c->rt};
     const char *before = "";
-    for (size_t i = 0; i < files->count; i++, before = " ") {
+    for (size_t i = 0; i < files->count; i++) {
+        const char *name = strrchr(files->entry[i].path, '/');
+        if (name && strncmp(name + 1, SHARED_LAUNCHER ".", sizeof SHARED_LAUNCHER) == 0)
+            continue;
         put(&w, before);
         put_make(&w, files->entry[i].path);
+        before = " ";
     }
     put(&w, ": ");
     put_sources(&w, c);
@@ -175,6 +179,12 @@ static int put_edge(struct words *w, const struct compile *c, int first, const c
         put_output(w, folder, kernel->name, ".pyi");
     if (c->python & COMPILE_TORCH)
         put_output(w, folder, kernel->name, "_torch.py");
+    if (c->share && first == 0) { /* whichever kernel's edge runs, it writes them; ninja knows them as the first's */
+        put(w, " | $\n    ");
+        put_ninja(w, folder, true);
+        put(w, "/" SHARED_LAUNCHER ".c");
+        put_output(w, folder, SHARED_LAUNCHER, ".h");
+    }
     put(w, ": tilewright ");
     put_ninja(w, c->path, true);
     put(w, " | ");

@@ -5,7 +5,7 @@
 #include "compile/compile.h"
 
 /* Adds a depfile at `path`, as make and ninja read it: the files of the set depend on every file that the spec read,
- * and on users' templates. TW_OK or TW_ERROR_MEMORY. */
+ * and on users' templates; a shared launcher depends on none, and is not in it. TW_OK or TW_ERROR_MEMORY. */
 int depends_file(struct compile *c, const char *path, struct file_set *files, struct tw_error *error);
 
 /* Adds ninja's rules at `path`, and at path.d what they depend on themselves: a kernel is an edge, of which the command

@@ -25,7 +25,7 @@ int cmd_gen(int argc, char **argv)
 {
     struct compile_choice choice = {.kernel = NULL};
     const char *path, *folder = NULL, *depfile = NULL, *rules = NULL;
-    bool debug = false, json = false, python = false, torch = false;
+    bool debug = false, json = false, python = false, torch = false, shared = false;
     uint64_t debug_timeout = DEBUG_NOT_GIVEN;
     int operands, debug_ms;
     const struct option_row rows[] = {
@@ -36,6 +36,7 @@ int cmd_gen(int argc, char **argv)
         {"--ninja", OPTION_TEXT, &rules, "FILE", "write ninja's rules alone: an edge a kernel, with its depfile"},
         {"--python", OPTION_FLAG, &python, NULL, PYTHON_DOC},
         {"--torch", OPTION_FLAG, &torch, NULL, TORCH_DOC},
+        {"--shared", OPTION_FLAG, &shared, NULL, SHARED_DOC},
         {"--json", OPTION_FLAG, &json, NULL, "faults and files as JSON: help json"},
         {"--debug", OPTION_FLAG, &debug, NULL, DEBUG_DOC},
         {"--debug-timeout", OPTION_NUMBER, &debug_timeout, "MS", DEBUG_TIMEOUT_DOC},
@@ -48,6 +49,8 @@ int cmd_gen(int argc, char **argv)
         return options_fault("gen", "which spec?");
     if (!folder || !*folder)
         return options_fault("gen", "write into which folder? -o DIR");
+    if (shared && debug)
+        return options_fault("gen", SHARED_DEBUG);
     status = debug_options("gen", debug, debug_timeout, &debug_ms);
     if (status >= 0)
         return status;
@@ -57,6 +60,7 @@ int cmd_gen(int argc, char **argv)
     status = compile_open_as(&c, "gen", path, json);
     c.debug_ms = debug_ms;
     c.python = compile_python(python, torch);
+    c.share = shared;
     struct file_set files = {.rt = &c.rt};
     if (status == 0)
         status = compile_units(&c, &choice);

@@ -93,6 +93,8 @@ struct compile {
     int pass, passes;                         /* which of several it is, as struct emit_options has them, and */
     unsigned python;                          /* compile_outputs writes NAME_python.c and NAME.pyi, too: COMPILE_PYTHON,
                                                  and with COMPILE_TORCH NAME_torch.py */
+    bool share;                               /* its kernels share a launcher: compile_outputs writes SHARED_LAUNCHER.h
+                                                 and .c as well */
     double started;                           /* clock at compile_open */
     const char *source_folder;                /* of the spec */
     char *folder;                             /* its memory */
@@ -106,6 +108,11 @@ static inline unsigned compile_python(bool python, bool torch)
 {
     return torch ? COMPILE_PYTHON | COMPILE_TORCH : python ? COMPILE_PYTHON : 0;
 }
+
+/* compile.share */
+#define SHARED_LAUNCHER "tilewright_host"
+#define SHARED_DOC "a launcher that all kernels in DIR share: " SHARED_LAUNCHER ".c, " SHARED_LAUNCHER ".h"
+#define SHARED_DEBUG "a debug build has a launcher of its own; leave --debug or --shared out"
 
 /* Seconds on a clock that only runs forward. */
 double compile_clock(void);

@@ -103,6 +103,7 @@ static int emit_pair(struct compile *c, struct host_pair *pair, enum compile_wit
         added[i] = program_adds_to(program, i);
     const struct host_model model = {.name = c->unit[pair->first].kernel->name,
                                      .image = image,
+                                     .shared = c->share,
                                      .added = added,
                                      .image_count = pair->count,
                                      .newer = true,
@@ -176,6 +177,49 @@ static int add_host(struct compile *c, struct host_pair *pair, enum compile_with
     return result == TW_OK ? 0 : compile_fail(c, result, &error);
 }
 
+/* The version of the generator that wrote the launcher in that file; 0: there is none. */
+static int launcher_version(struct compile *c, const char *path)
+{
+    static const char line[] = "#define TILEWRIGHT_HOST ";
+    enum { LIMIT = 1 << 20 };
+    unsigned char *bytes;
+    size_t count;
+    int version = 0;
+    if (tw_read_regular_file(&c->rt, path, LIMIT, &bytes, &count, NULL) != TW_OK)
+        return 0;
+    const char *found = memmem(bytes, count, line, sizeof line - 1);
+    for (const char *digit = found ? found + sizeof line - 1 : NULL; digit && *digit >= '0' && *digit <= '9'; digit++)
+        version = version < 1000000 ? 10 * version + (*digit - '0') : version;
+    tw_free(&c->rt, bytes);
+    return version;
+}
+
+/* What the kernels of a folder share. Exit status. */
+static int add_shared(struct compile *c, const char *folder, struct file_set *files)
+{
+    const struct emit_options options = {.generator_version = TW_GENERATOR};
+    struct tw_error error = {""};
+    char *header, *source, *path = tw_format(&c->rt, "%s/" SHARED_LAUNCHER ".h", folder);
+    if (!path)
+        return 3;
+    const int before = launcher_version(c, path);
+    if (before && before != TW_GENERATOR)
+        compile_say(c, DIAG_NOTE,
+                    "%s is of version %d and becomes of %d; kernels that stay in the folder from before do not "
+                    "compile until they are generated again",
+                    path, before, TW_GENERATOR);
+    tw_free(&c->rt, path);
+    int status = emit_host_shared(&options, &header, &source, &c->diags);
+    if (status)
+        return status;
+    int result = add_host_text(c, SHARED_LAUNCHER, ".h", header, folder, files, &error);
+    if (result == TW_OK)
+        result = add_host_text(c, SHARED_LAUNCHER, ".c", source, folder, files, &error);
+    free_text(&header);
+    free_text(&source);
+    return result == TW_OK ? 0 : compile_fail(c, result, &error);
+}
+
 /* Those after a failure for memory are left out. */
 int compile_outputs(struct compile *c, enum compile_with with, const char *folder, struct file_set *files)
 {
@@ -206,6 +250,8 @@ int compile_outputs(struct compile *c, enum compile_with with, const char *folde
         int status = add_host(c, &e.pair[i], with, folder, files);
         result = status == 3 ? 3 : result ? result : status;
     }
+    if (c->share && count && result == 0)
+        result = add_shared(c, folder, files);
     for (int i = 0; i < count; i++)
         free_pair(&e.pair[i]);
     for (int i = 0; i < c->unit_count; i++)

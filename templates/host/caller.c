@@ -113,8 +113,8 @@ int caller_launch(const void *kernel, const struct caller_arguments *from, struc
 int32_t caller_choose(void *kernel, int32_t choice)
 {
     struct ${NAME} *k = (struct ${NAME} *)kernel;
-    int32_t before = k->choice;
-    k->choice = choice;
+    int32_t before = k->state.choice;
+    k->state.choice = choice;
     return before;
 }
 //@ end

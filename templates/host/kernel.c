@@ -1,43 +1,164 @@
-//@ -- The source of a kernel's C pair. `host` is what gen/emit/host/host.c decided; the pieces follow in the order of
-//@ -- use: load, check, patch, launch.
-//@ include "host/story.h" host = host, file = ".c"
+//@ -- The source of a kernel's C pair. `host` is what gen/emit/host/host.c decided. The launcher's own pieces stand in
+//@ -- it, or in tilewright_host.h and tilewright_host.c, which kernels share.
+//@ local what = host.shared and ", with tilewright_host.c for what kernels have alike" or ""
+/* ${host.name}.c: a kernel and its host code, made by tilewright ${host.generator}. Do not edit: change the spec and generate
+ * again. ${host.name}.h says what it is${what}. */
 
+//@ -- Variants whose text below is one: shape.of by image, from 0, those of one have the same parameter; and by text
+//@ -- the cases that have it: fit and patch by shape, count by variant.
+//@ local shape = { of = {}, count = 0, fits = { of = {} }, patches = { of = {} }, counts = { of = {} } }
+//@ local shapes = {}
+//@ local function add(group, text, case, what)
+//@     local at = group.of[text]
+//@     if not at then
+//@         at = { text = text, cases = "", what = what }
+//@         group[#group + 1], group.of[text] = at, at
+//@     end
+//@     at.cases = at.cases .. (at.cases == "" and "case " or " case ") .. case .. ":"
+//@ end
+//@ for n, i in ipairs(host.image) do
+//@     local low, lines = {}, {}
+//@     local function line(...) lines[#lines + 1] = table.concat { ... } end
+//@     for _, r in ipairs(i.rule) do
+//@         for _, f in ipairs(r.fixed) do
+//@             local stride = "(uint64_t)t[at_" .. r.tensor .. "].stride[" .. f.dim .. "]"
+//@             low[#low + 1] = "(" .. stride .. " ^ " .. f.stride .. ")"
+//@         end
+//@         if r.mask > 0 then
+//@             local what = csv { r.rank, r.bytes, r.mask, r.whole_rows }
+//@             low[#low + 1] = table.concat { "unaligned(&t[at_", r.tensor, "], ", what, ")" }
+//@         end
+//@     end
+//@     local fit = #low > 0 and "(" .. table.concat(low, " | ") .. ") == 0" or "1"
+//@     for _, w in ipairs(i.picture) do
+//@         local dim = "t[at_" .. w.tensor .. "].dim[" .. w.dim .. "]"
+//@         if w.mapped then dim = "(" .. dim .. " > 0 ? " .. dim .. " : 1)" end -- as maps take an empty one
+//@         line("if (", dim, " < ", w.takes, " || ", dim, " > ", w.longest, ")")
+//@         line("    return refuse_picture(\"", w.tensor, "\", ", w.dim, ", ", dim, ", ", w.takes, ", error);")
+//@     end
+//@     local maps = 0
+//@     for _, q in ipairs(i.param) do
+//@         if q.kind == "map" then
+//@             local m = host.map[q.map + 1]
+//@             local given = csv { "k", "patched", "&maps[maps_of[v][" .. maps .. "]]", "word + " .. q.word }
+//@             local bytes = m.element_bytes
+//@             line("put_map(", given, ", &t[at_", q.tensor, "], ", m.rank, ", ", bytes, ", &status, error);")
+//@             maps = maps + 1
+//@         elseif q.kind == "pointer" then
+//@             line("put(word, ", q.offset, ", &t[at_", q.tensor, "].address, 8);")
+//@         elseif q.kind == "stride" then
+//@             line("put(word, ", q.offset, ", &t[at_", q.tensor, "].stride[", q.index, "], 8);")
+//@         elseif q.kind == "dim" then
+//@             line("put(word, ", q.offset, ", &args->", q.symbol, ", ", q.bytes, ");")
+//@         elseif q.kind == "scalar" then
+//@             line("put(word, ", q.offset, ", &args->", q.scalar, ", ", q.bytes, ");")
+//@         elseif q.kind == "workspace" then
+//@             local room = host.workspace .. " bytes"
+//@             if host.workspace_of_sizes then room = "as many bytes as " .. host.name .. "_workspace says" end
+//@             line("if (!args->workspace || (uintptr_t)args->workspace % 16)")
+//@             line("    return refuse_workspace(args->workspace, \"", room, "\", error);")
+//@             line("put(word, ", q.offset, ", &args->workspace, ", q.bytes, ");")
+//@         end
+//@     end
+//@     local patch = table.concat(lines, "\n")
+//@     local key = fit .. "\n" .. patch
+//@     if not shapes[key] then
+//@         add(shape.fits, fit, shape.count, i.entry .. " for " .. i.arch)
+//@         add(shape.patches, patch, shape.count, i.entry .. " for " .. i.arch)
+//@         shapes[key], shape.count = shape.count, shape.count + 1
+//@     end
+//@     shape.of[n] = shapes[key]
+//@     lines = {}
+//@     if has(i, "items") then line("n[3] = ", i.items, ";") end
+//@     if has(i, "list") then line("n[4] = ", i.list, ";") end
+//@     for d, axis in ipairs { "x", "y", "z" } do
+//@         if i.grid[axis] ~= "1" then line("n[", d - 1, "] = ", i.grid[axis], ";") end
+//@     end
+//@     add(shape.counts, table.concat(lines, "\n"), n - 1, "")
+//@ end
+//@ if host.shared then
+#define TILEWRIGHT_INSIDE
+#include "${host.name}.h"
+
+//@ else
 #include "${host.name}.h"
 
 #include <dlfcn.h>
 #include <stdarg.h>
 #include <stdio.h>
-//@ if host.has_text or host.debug then
+//@     if host.has_text or host.debug then
 #include <stdlib.h>
-//@ end
+//@     end
 #include <string.h>
 
-//@ include "host/order.c" host = host
+/* Read it from here down: what is known of a kernel; what every launch runs; load, and why arguments are refused; then
+ * the kernel itself, its tables, how its arguments become a launch's parameter, and what the header declares.
+ * What most arguments need of a launch is one stretch of code without a call (INLINE, TOGETHER), and all else is kept
+ * apart from it (APART): between two launches the driver takes the caches for itself, and what is brought back should
+ * be little and lie together. */
+//@     include "host/marks.h"
 
-//@ include "host/images.c" host = host
+//@     include "host/tables.h" host = host
 
-//@ include "host/driver.c" host = host
+//@     include "host/calls.h" host = host
 
-//@ if host.has_text then
-//@ include "host/nvrtc.c" host = host
+//@     include "host/fast.h" host = host
+
+//@     include "host/failures.c" host = host
+
+//@     if host.part.text then
+//@         include "host/nvrtc.c" host = host
+
+//@     end
+//@     if host.debug then
+//@         include "host/debug.h"
+
+//@     end
+//@     if host.part.maps then
+//@         include "host/maps.c" host = host
+
+//@     end
+//@     include "host/load.c" host = host
+
+//@     include "host/check.c" host = host
 
 //@ end
-//@ if host.debug then
-//@ include "host/debug.h"
+//@ include "host/code.c" host = host, shape = shape
+
+//@ include "host/params.c" host = host, shape = shape
+
+//@ include "host/variants.c" host = host, shape = shape
+
+//@ if host.workspace > 0 then
+//@     include "host/workspace.c" host = host
 
 //@ end
-//@ include "host/load.c" host = host
-
-//@ include "host/arguments.c" host = host
-
-//@ if host.map_count > 0 then
-//@ include "host/maps.c" host = host
-
+//@ if host.shared then
+/* And the functions that all kernels have alike. */
+//@     if host.lists then
+#define KERNEL_LISTS
+//@     end
+//@     if host.workspace > 0 then
+#define KERNEL_WORKSPACE
+//@     end
+//@     if host.tuned then
+#define KERNEL_TUNED
+//@     end
+#define KERNEL ${host.name}
+#include "tilewright_host.h"
+//@ else
+//@     include "host/body.c" host = host
 //@ end
 //@ if host.tuned then
-//@ include "host/choice.c" host = host
+//@     local NAME = host.name
 
+int ${NAME}_load_for(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, const struct ${NAME}_args *args,
+                     int count, struct ${NAME}_error *error)
+{
+    struct wanted wanted;
+    wanted.takes = takes;
+    wanted.args = args;
+    wanted.count = count;
+    return load_wanted(kernel, driver, &wanted, error);
+}
 //@ end
-//@ include "host/params.c" host = host
-
-//@ include "host/launch.c" host = host

@@ -1,17 +1,30 @@
 //@ -- The header of a kernel's C pair: what a program that embeds it sees. `host` is what gen/emit/host/host.c decided.
-//@ local NAME = host.name
+//@ local NAME, T = host.name, host.types
 //@ include "host/story.h" host = host, file = ".h"
 
 #ifndef TILEWRIGHT_${upper(NAME)}_H
 #define TILEWRIGHT_${upper(NAME)}_H
 
+//@ if host.shared then
+#include "tilewright_host.h"
+
+#if TILEWRIGHT_HOST != ${host.generator}
+#error "tilewright_host.h is of another version than ${NAME}.h: generate all kernels of the folder again"
+#endif
+
+//@ else
 #include <stddef.h>
 #include <stdint.h>
 
+//@ end
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+//@ if host.shared then
+enum ${NAME}_status { TILEWRIGHT_STATUSES(${NAME}) }; /* ${NAME}_OK, ${NAME}_INVALID ... */
+
+//@ else
 /* What every function returns. NAME_strerror gives the words. */
 enum ${NAME}_status {
     ${NAME}_OK = 0,
@@ -26,74 +39,27 @@ enum ${NAME}_status {
     ${NAME}_DRIVER       /* another driver call failed; driver_result holds its CUresult */
 };
 
-/* Details of a failure. The caller's; every function takes NULL for it. Written only on failure. */
-struct ${NAME}_error {
-    int status;        /* enum ${NAME}_status */
-    int driver_result; /* CUresult or nvrtcResult, 0 where none was at fault */
-    char text[1000];   /* one sentence, or the compiler's first messages; zero-terminated */
-};
+//@ end
+//@ if host.shared then
+/* What is alike in every kernel of the folder: their names here. */
+//@     for _, name in ipairs { "error", "driver", "variant", "tensor" } do
+#define ${NAME}_${name} tilewright_${name}
+//@     end
 
-/* The driver's entry points, for a caller that has them already (or stands in for the driver). Signatures are those of
- * cuda.h with handles as void *, enums as int and structs as void *. The functions must stay callable until unload. */
-struct ${NAME}_driver {
-    int (*version)(int *version);                                                /* cuDriverGetVersion */
-    int (*context_device)(int *device);                                          /* cuCtxGetDevice */
-    int (*device_attribute)(int *value, int attribute, int device);              /* cuDeviceGetAttribute */
-    int (*module_load)(void **module, const void *image);                        /* cuModuleLoadData */
-    int (*module_unload)(void *module);                                          /* cuModuleUnload */
-    int (*module_function)(void **function, void *module, const char *name);     /* cuModuleGetFunction */
-    int (*function_set)(void *function, int attribute, int value);               /* cuFuncSetAttribute */
-    /* cuOccupancyMaxActiveClusters, or NULL */
-    int (*max_active_clusters)(int *clusters, void *function, const void *config);
-    int (*launch)(const void *config, void *function, void **arguments, void **extra); /* cuLaunchKernelEx */
-    int (*encode_tiled)(void *map, int dtype, uint32_t rank, void *address, const uint64_t *dim,
-                        const uint64_t *stride, const uint32_t *box, const uint32_t *element_stride, int interleave,
-                        int swizzle, int promotion, int fill); /* cuTensorMapEncodeTiled; NULL where no map is used */
-//@ if host.debug then
-    int (*module_global)(uint64_t *address, size_t *bytes, void *module, const char *name); /* cuModuleGetGlobal_v2 */
-    int (*copy_to_device)(uint64_t to, const void *from, size_t bytes);                     /* cuMemcpyHtoD_v2 */
-    int (*host_alloc)(void **memory, size_t bytes, unsigned flags);                         /* cuMemHostAlloc */
-    int (*host_free)(void *memory);                                                         /* cuMemFreeHost */
-//@ end
-//@ if host.tuned then
-    int (*device_name)(char *name, int bytes, int device); /* cuDeviceGetName, or NULL: any GPU's set-ups will do */
-//@ end
-//@ if host.windows then
-    int (*encode_im2col)(void *map, int dtype, uint32_t rank, void *address, const uint64_t *dim,
-                         const uint64_t *stride, const int *lower, const int *upper, uint32_t channels,
-                         uint32_t pixels, const uint32_t *element_stride, int interleave, int swizzle, int promotion,
-                         int fill); /* cuTensorMapEncodeIm2col; NULL where no map is used */
-//@ end
-};
+//@ else
+//@     include "host/public.h" host = host
 
+//@ end
 /* A loaded kernel. The caller's memory; its fields belong to the functions below. */
 struct ${NAME} {
-    struct ${NAME}_driver driver;
-    /* what every launch reads, beside the driver's launch */
-    int target;                /* architecture in use; 0: nothing is loaded */
-    int static_images;         /* tensor maps are copied and patched, not encoded by the driver */
-//@ if host.tuned then
-    int32_t choice;            /* where the choice among set-ups begins: that of this GPU */
-//@ end
-    void *(*copy)(void *to, const void *from, size_t bytes); /* of a launch; memcpy, or what this machine does faster */
-    void *function[${host.variants}];         /* by variant */
-//@ if host.lists then
-    void *list[${host.variants}];             /* kernels that find which turns there are, by variant; NULL: none */
-//@ end
-    int32_t resident[${host.variants}];       /* multiprocessors that persistent grids are made for */
-    /* the rest */
-    void *module[${host.variants}];
-    void *library;             /* libcuda, where load opened it */
-    int capability;            /* of the device: 90 for 9.0 */
-    int driver_version;        /* 13000 for 13.0 */
-    char images[200];          /* why they are not static, where they are not */
-//@ if host.debug then
-    void *debug;               /* what waits left behind, in memory of the host's that the device writes */
-//@ end
+    struct ${T}_state state;
+    struct ${T}_slot slot[${host.variants}]; /* by variant */
 };
 
+//@ if not host.shared then
 /* What one launch computes on. Strides count elements and stand in memory order, the innermost dimension, whose stride
  * is 1, left out; 0 is the default. A stride of a dimension of extent 0 or 1 is not looked at. */
+//@ end
 struct ${NAME}_args {
 //@ for _, t in ipairs(host.tensor) do
 //@     local qualifier = t.out > 0 and "" or "const "
@@ -115,7 +81,7 @@ struct ${NAME}_args {
 //@ for _, s in ipairs(host.scalar) do
     ${s.c_type} ${s.name}; /* ${s.dtype} */
 //@ end
-//@ if host.workspace > 0 then
+//@ if host.workspace > 0 and not host.shared then
     /* Device address of as many bytes as ${NAME}_workspace says, a multiple of 16. They are zero before the first launch,
      * by a memset of the caller's, and each launch leaves them zero; so launches that follow each other in a stream or
      * graph share them, and launches that may overlap have each their own. A launch that was aborted may leave
@@ -124,10 +90,36 @@ struct ${NAME}_args {
     /* What lies behind the first 128 bytes is written anew by each launch, and not left zero: other kernels that want
      * zeros have a workspace of their own. */
 //@ end
+//@ end
+//@ if host.workspace > 0 then
     void *workspace;
 //@ end
 };
 
+//@ if host.shared then
+/* One launch, ready to go, and what was loaded; tilewright_host.h has the fields, and says what the functions do. */
+//@     if host.lists then
+struct ${NAME}_params { TILEWRIGHT_PARAMS(${host.param_words}) TILEWRIGHT_LIST };
+//@     else
+struct ${NAME}_params { TILEWRIGHT_PARAMS(${host.param_words}) };
+//@     end
+struct ${NAME}_info { TILEWRIGHT_INFO };
+
+int ${NAME}_load(struct ${NAME} *kernel, const struct ${T}_driver *driver, struct ${T}_error *error);
+//@     if host.tuned then
+int ${NAME}_load_for(struct ${NAME} *kernel, const struct ${T}_driver *driver, const struct ${NAME}_args *args, int count,
+                     struct ${T}_error *error);
+//@     end
+int ${NAME}_unload(struct ${NAME} *kernel, struct ${T}_error *error);
+int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *args, uint64_t *bytes,
+                      struct ${T}_error *error);
+int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *params,
+                   struct ${T}_error *error);
+int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream, struct ${T}_error *error);
+void ${NAME}_info(const struct ${NAME} *kernel, struct ${NAME}_info *info);
+const char *${NAME}_strerror(int status);
+
+//@ else
 /* One launch, ready to go: what ${NAME}_launch hands to the driver. The kernel has one parameter, a struct, which
  * `word` holds: kernelParams is an array of one pointer, to it. (Through `extra` it would have to lie where the struct
  * begins in the parameter space, which is not its start for a struct aligned to 64 bytes.) It may lie anywhere; filling
@@ -152,31 +144,6 @@ struct ${NAME}_params {
     uint32_t list_grid;     /* its blocks, along x, */
     uint32_t list_threads;  /* and their threads; it has no dynamic shared memory */
 //@ end
-};
-
-/* What can be known of a variant without a device. */
-struct ${NAME}_variant {
-    const char *name;       /* "" or, for example, "unaligned" */
-    const char *entry;      /* the kernel's symbol */
-    const char *arch;       /* "sm_90a" */
-    uint32_t threads;       /* of a block */
-    uint32_t shared_bytes;  /* dynamic shared memory of a block */
-    uint32_t cluster[3];    /* blocks */
-    int programmatic;       /* 1: its launches may begin before the kernel before them in the stream has ended */
-    uint32_t param_bytes;
-    int32_t registers;      /* of a thread; -1: not known before it is compiled */
-};
-
-/* A tensor of ${NAME}_args. */
-struct ${NAME}_tensor {
-    const char *name;
-    const char *dtype;      /* "bf16" */
-    const char *shape;      /* in the sizes of ${NAME}_args, innermost last */
-    uint32_t element_bytes;
-    uint32_t rank;
-    uint32_t align;         /* bytes that address and strides must be multiples of */
-    uint32_t best_align;    /* the same for variant 0 */
-    int out;                /* 1: written */
 };
 
 struct ${NAME}_info {
@@ -246,6 +213,7 @@ int ${NAME}_debug_report(const struct ${NAME} *kernel, void (*tell)(void *contex
 /* The words of a status; never NULL. Thread-safe. */
 const char *${NAME}_strerror(int status);
 
+//@ end
 #ifdef __cplusplus
 }
 #endif

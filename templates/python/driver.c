@@ -119,16 +119,16 @@ static const char *find_all(struct driver_calls *c, const struct entry_point *ta
         missing = "cuLaunchKernelEx";
     find(table, library, "cuOccupancyMaxActiveClusters", &c->own.max_active_clusters);
     find(table, library, "cuTensorMapEncodeTiled", &c->own.encode_tiled);
-//@ if host.windows then
+//@ if host.part.windows then
     find(table, library, "cuTensorMapEncodeIm2col", &c->own.encode_im2col);
 //@ end
-//@ if host.debug then
+//@ if host.part.debug then
     find(table, library, "cuModuleGetGlobal_v2", &c->own.module_global);
     find(table, library, "cuMemcpyHtoD_v2", &c->own.copy_to_device);
     find(table, library, "cuMemHostAlloc", &c->own.host_alloc);
     find(table, library, "cuMemFreeHost", &c->own.host_free);
 //@ end
-//@ if host.tuned then
+//@ if host.part.tuned then
     find(table, library, "cuDeviceGetName", &c->own.device_name);
 //@ end
     find(table, library, "cuDevicePrimaryCtxRetain", &c->primary_retain);
@@ -143,7 +143,7 @@ static const char *find_all(struct driver_calls *c, const struct entry_point *ta
     return missing;
 }
 
-/* As templates/host/driver.c: containers, NixOS and WSL keep the driver where no cache lists it. */
+/* As templates/host/failures.c: containers, NixOS and WSL keep the driver where no cache lists it. */
 static void *open_driver(void)
 {
     static const char *const names[] = {

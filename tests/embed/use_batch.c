@@ -41,7 +41,7 @@ static const char *launches(void)
     struct tw_tensormap_call c;
     uint64_t map[16];
     blackwell();
-    EXPECT(batch_test_load(&k, &table, NULL) == 0 && k.static_images == 1);
+    EXPECT(batch_test_load(&k, &table, NULL) == 0 && k.state.static_images == 1);
     EXPECT(mock.image[0][0] == 'x' && mock.images == 1);
     memset(&p, 0xa5, sizeof p);
     EXPECT(batch_test_params(&k, &a, &p, NULL) == 0 && p.grid[0] == 4 && p.grid[1] == 4 && p.grid[2] == 3);
@@ -136,11 +136,11 @@ static const char *works_around(void)
     blackwell();
     mock.set_bit_85 = 1;
     mock.driver_version = 13010;
-    EXPECT(batch_test_load(&k, &table, NULL) == 0 && k.static_images == 1);
+    EXPECT(batch_test_load(&k, &table, NULL) == 0 && k.state.static_images == 1);
     EXPECT(batch_test_params(&k, &a, &p, NULL) == 0 && (p.word[1] >> 21 & 1) == 0);
     batch_test_unload(&k, NULL);
     mock.wrong_bit = 256; /* encoded by the driver, and then repaired */
-    EXPECT(batch_test_load(&k, &table, NULL) == 0 && k.static_images == 0);
+    EXPECT(batch_test_load(&k, &table, NULL) == 0 && k.state.static_images == 0);
     EXPECT(batch_test_params(&k, &a, &p, NULL) == 0 && (p.word[1] >> 21 & 1) == 0);
     batch_test_unload(&k, NULL);
     mock.wrong_bit = -1;
@@ -154,7 +154,7 @@ static const char *works_around(void)
     for (mock.driver_version = 12000; mock.driver_version <= 13060; mock.driver_version += 10) {
         uint64_t map[16];
         EXPECT(batch_test_load(&k, &table, NULL) == 0);
-        k.static_images = 0; /* as if the check had failed: what the driver writes is mended */
+        k.state.static_images = 0; /* as if the check had failed: what the driver writes is mended */
         EXPECT(batch_test_params(&k, &a, &p, NULL) == 0);
         memcpy(map, p.word, sizeof map);
         map[1] |= (uint64_t)1 << 21; /* what the driver wrote */

@@ -21,10 +21,10 @@ static const char *images_agree(void)
     mock_reset();
     EXPECT(fixed_test_load(&k, &table, NULL) == 0);
 #ifndef PLANTED
-    EXPECT(k.static_images == 1);
+    EXPECT(k.state.static_images == 1);
 #endif
     slow = k;
-    slow.static_images = 0;
+    slow.state.static_images = 0;
     for (i = 0; i < sizeof strides / sizeof *strides; i++)
         for (n = 0; n < sizeof rows / sizeof *rows; n++) {
             struct fixed_test_args a;
@@ -50,8 +50,8 @@ static const char *loads_itself(void)
     struct fixed_test k;
     mock_reset();
     memset(&k, 0, sizeof k);
-    k.driver = table;
-    EXPECT(fixed_test_load(&k, &k.driver, NULL) == 0 && k.static_images == 1);
+    k.state.driver = table;
+    EXPECT(fixed_test_load(&k, &k.state.driver, NULL) == 0 && k.state.static_images == 1);
     EXPECT(fixed_test_unload(&k, NULL) == 0);
     return NULL;
 }

@@ -95,7 +95,7 @@ static const char *ways_agree(void)
     mock_reset();
     EXPECT(gemm_test_load(&k, &table, NULL) == 0);
     slow = k;
-    slow.static_images = 0;
+    slow.state.static_images = 0;
     for (i = 0; i < 20000; i++) {
         struct gemm_test_args a = arguments(64, 64, 64);
         struct gemm_test_params p, q;
@@ -156,7 +156,7 @@ static const char *launches(void)
     EXPECT(dims[0] == 257 && dims[1] == 512 && dims[2] == 192 && alpha == 0.5f);
     EXPECT(p.word[51] == 0 && p.word[55] == 0);
     EXPECT(p.grid[0] == 8 && p.grid[1] == 1 && p.grid[2] == 1); /* 2 x 2 clusters of 2 */
-    EXPECT(p.function == k.function[0] && p.threads == 384 && p.cluster[0] == 2 && p.shared_bytes == 197632);
+    EXPECT(p.function == k.slot[0].function && p.threads == 384 && p.cluster[0] == 2 && p.shared_bytes == 197632);
 
     EXPECT(gemm_test_launch(&k, &a, &stream, NULL) == 0 && mock.launches == 1 && mock.launch.stream == &stream);
     EXPECT(memcmp(mock.launch.params, p.word, 448) == 0);
@@ -200,7 +200,7 @@ static const char *chooses_variants(void)
     int64_t stride;
     mock_reset();
     EXPECT(gemm_test_load(&k, &table, NULL) == 0);
-    EXPECT(gemm_test_params(&k, &a, &p, NULL) == 0 && p.variant == 1 && p.function == k.function[1]);
+    EXPECT(gemm_test_params(&k, &a, &p, NULL) == 0 && p.variant == 1 && p.function == k.slot[1].function);
     EXPECT(p.word[32] == d_at && p.word[33] == bias_at);
     memcpy(&stride, p.word + 34, sizeof stride);
     EXPECT(stride == 257);
@@ -443,12 +443,12 @@ static const char *falls_back(void)
         for (bit = patched[i].first; bit < patched[i].last; bit++) {
             mock_reset();
             mock.swapped_bit = bit;
-            EXPECT(gemm_test_load(&k, &table, NULL) == 0 && k.static_images == 0);
+            EXPECT(gemm_test_load(&k, &table, NULL) == 0 && k.state.static_images == 0);
             gemm_test_unload(&k, NULL);
         }
     mock_reset();
     mock.wrong_bit = 71 + 3; /* the element type: constant, but wrong all the same */
-    EXPECT(gemm_test_load(&k, &table, NULL) == 0 && k.static_images == 0);
+    EXPECT(gemm_test_load(&k, &table, NULL) == 0 && k.state.static_images == 0);
     gemm_test_unload(&k, NULL);
     mock_reset();
     mock.encoder_fails = 1;
@@ -473,7 +473,7 @@ static const char *graph_nodes(void)
     for (by_driver = 0; by_driver < 2; by_driver++) {
         mock_reset();
         mock.wrong_bit = by_driver ? 256 : -1;
-        EXPECT(gemm_test_load(&k, &table, NULL) == 0 && k.static_images == !by_driver);
+        EXPECT(gemm_test_load(&k, &table, NULL) == 0 && k.state.static_images == !by_driver);
         mock.wrong_bit = -1;
         for (i = 0; i < 3; i++) {
             struct gemm_test_args a = arguments(100 + i, columns[i], 64);
@@ -491,7 +491,7 @@ static const char *graph_nodes(void)
             EXPECT(memcmp(mock.launch.grid, p.grid, sizeof p.grid) == 0 && mock.launch.block[0] == p.threads);
             EXPECT(mock.launch.shared_bytes == p.shared_bytes && mock.launch.cluster[0] == p.cluster[0]);
             EXPECT(mock.launch.cluster[1] == p.cluster[1] && mock.launch.cluster[2] == p.cluster[2]);
-            EXPECT(p.function == k.function[i == 1] && p.variant == (i == 1));
+            EXPECT(p.function == k.slot[i == 1].function && p.variant == (i == 1));
             EXPECT(p.word[0] == a_at + 1024 * (uint64_t)i);
         }
         gemm_test_unload(&k, NULL);
@@ -505,7 +505,7 @@ static const char *opens_driver(void)
     struct gemm_test k;
     struct gemm_test_args a = arguments(100, 256, 64);
     mock_reset();
-    EXPECT(gemm_test_load(&k, NULL, NULL) == 0 && k.library != NULL);
+    EXPECT(gemm_test_load(&k, NULL, NULL) == 0 && k.state.library != NULL);
     EXPECT(gemm_test_launch(&k, &a, NULL, NULL) == 0 && mock.launches == 1);
     gemm_test_unload(&k, NULL);
     EXPECT(mock.modules == 0);

@@ -101,7 +101,7 @@ static const char *falls_back(void)
     a = arguments(0, 4096, 4096);
     EXPECT(tuned_test_launch(&k, &a, NULL, NULL) == 0 && mock.launches == 0);
     mock.encoder_fails = 1; /* maps that the driver encodes take the other way through the choice */
-    k.static_images = 0;
+    k.state.static_images = 0;
     mock.encoder_fails = 0;
     EXPECT(variant(&k, 16, 4096, 4096) == SETUP_1 && mock.encodes > 0);
     return tuned_test_unload(&k, NULL) ? "unload" : NULL;
@@ -163,7 +163,7 @@ static const char *some(void)
     EXPECT(tuned_test_launch(&k, &a, NULL, NULL) == 0 && strcmp(mock.launch.entry, "gemm_test") == 0);
     a.D = (void *)(uintptr_t)(d_at + 2);
     EXPECT(tuned_test_params(&k, &a, &p, NULL) == 0 && p.variant == UNALIGNED);
-    k.static_images = 0; /* by the way of maps that the driver encodes */
+    k.state.static_images = 0; /* by the way of maps that the driver encodes */
     EXPECT(variant(&k, 1024, 1024, 1024) == OWN && variant(&k, 16, 4096, 4096) == SETUP_1);
     EXPECT(tuned_test_unload(&k, NULL) == 0 && mock.modules == 0);
     EXPECT(tuned_test_load_for(&k, &table, want, 0, NULL) == 0 && mock.modules == 2);

@@ -28,9 +28,9 @@ static const char *patches(void)
     struct windows_test k, slow;
     unsigned i, padded;
     mock_reset();
-    EXPECT(windows_test_load(&k, &table, NULL) == 0 && k.static_images == 1);
+    EXPECT(windows_test_load(&k, &table, NULL) == 0 && k.state.static_images == 1);
     slow = k;
-    slow.static_images = 0;
+    slow.state.static_images = 0;
     for (i = 0; i < sizeof size / sizeof *size; i++)
         for (padded = 0; padded < 2; padded++) {
             struct windows_test_args a = images(size[i][0], size[i][1], size[i][2]);
@@ -55,17 +55,17 @@ static const char *compares(void)
         for (bit = range[i][0]; bit <= range[i][1]; bit++) {
             mock_reset();
             mock.wrong_bit = bit;
-            EXPECT(windows_test_load(&k, &table, NULL) == 0 && k.static_images == 0);
+            EXPECT(windows_test_load(&k, &table, NULL) == 0 && k.state.static_images == 0);
             windows_test_unload(&k, NULL);
         }
     for (bit = 0; bit < 32; bit++) { /* W, of which the walk takes 31 bits; images */
         mock_reset();
         mock.wrong_bit = 256 + 32 + bit;
-        EXPECT(windows_test_load(&k, &table, NULL) == 0 && k.static_images == (bit == 31));
+        EXPECT(windows_test_load(&k, &table, NULL) == 0 && k.state.static_images == (bit == 31));
         windows_test_unload(&k, NULL);
         mock_reset();
         mock.wrong_bit = 320 + 32 + bit;
-        EXPECT(windows_test_load(&k, &table, NULL) == 0 && k.static_images == 0);
+        EXPECT(windows_test_load(&k, &table, NULL) == 0 && k.state.static_images == 0);
         windows_test_unload(&k, NULL);
     }
     return NULL;
@@ -85,7 +85,7 @@ static const char *refuses(void)
            strcmp(error.text, "the CUDA driver has no cuTensorMapEncodeIm2col") == 0);
     EXPECT(windows_test_load(&k, &table, NULL) == 0);
     slow = k;
-    slow.static_images = 0;
+    slow.state.static_images = 0;
     a = images(2, 0, 7);
     EXPECT(windows_test_params(&k, &a, &p, &error) == windows_test_OK); /* an empty image is as one pixel */
     a = images(1, 4, 2000000000);

@@ -1,14 +1,5 @@
-/* gemm_bf16.c: a kernel and its host code, made by tilewright 1. Do not edit: change the spec and generate again.
- *
- * sm_80: 256 threads, 98304 bytes of shared memory, ring ab of 3 stages
- * sm_80, unaligned: 256 threads, 98304 bytes of shared memory, ring ab of 3 stages
- * sm_90a: 384 threads, 229440 bytes of shared memory, ring ab of 4 stages, ring d of 2 stages, cluster 2 x 1 x 1
- * sm_90a, unaligned: 384 threads, 213568 bytes of shared memory, ring ab of 4 stages, cluster 2 x 1 x 1
- *
- * C99 and C++17; needs libc and, at run time, the CUDA driver, with NVRTC of CUDA 12.8 or newer to compile the kernel
- * at load.
- * Link with -ldl where libc is older than glibc 2.34.
- * The output of the generator belongs to whoever generated it. */
+/* gemm_bf16.c: a kernel and its host code, made by tilewright 1. Do not edit: change the spec and generate
+ * again. gemm_bf16.h says what it is. */
 
 #include "gemm_bf16.h"
 
@@ -18,20 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Read it from here down, in the order in which a program calls it:
- *
- *     load     the driver; the variants for the device, compiled where they are text; what launches ask of the driver
- *     check    the arguments, before any driver call: sizes, addresses, strides
- *     patch    a copy of the variant's launch: tensor maps, pointers, sizes, the grid
- *     launch   one driver call
- *
- * Check and patch are what every launch runs. What most arguments need of them is one stretch of code without a call
- * (INLINE, TOGETHER), and all else is kept apart from it (APART): between two launches the driver takes the caches for
- * itself, and what is brought back should be little and lie together. */
+/* Read it from here down: what is known of a kernel; what every launch runs; load, and why arguments are refused; then
+ * the kernel itself, its tables, how its arguments become a launch's parameter, and what the header declares.
+ * What most arguments need of a launch is one stretch of code without a call (INLINE, TOGETHER), and all else is kept
+ * apart from it (APART): between two launches the driver takes the caches for itself, and what is brought back should
+ * be little and lie together. */
 #if defined(__GNUC__)
 #define APART __attribute__((noinline))
 #define TOGETHER __attribute__((hot))
-#define INLINE static inline __attribute__((always_inline))
+#define INLINE static inline __attribute__((always_inline, unused))
 #define ALIGNED __attribute__((aligned(64)))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define ASSUME(fact) do { if (!(fact)) __builtin_unreachable(); } while (0)
@@ -44,69 +30,287 @@
 #define ASSUME(fact) ((void)0)
 #endif
 
-/* ---- the kernels ----------------------------------------------------------------------------------------------- */
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
 
-/* gemm_bf16 for sm_80: CUDA, compiled by load. */
-static const char *const source_sm_80[] = {
+/* A tensor as one call has it: extents and strides in elements, in memory order, the innermost last. */
+struct tensor {
+    uint64_t address;
+    int64_t dim[2], stride[2];
 };
 
-/* gemm_bf16__unaligned for sm_80: CUDA, compiled by load. */
-static const char *const source_sm_80_unaligned[] = {
+/* A size of the arguments. */
+struct size {
+    const char *name;
+    size_t at; /* in the arguments */
+    int64_t limit, multiple;
 };
 
-/* gemm_bf16 for sm_90a: CUDA, compiled by load. */
-static const char *const source_sm_90a[] = {
+/* What a tensor asks of every launch, beside its gemm_bf16_tensor; dimensions as bits. */
+struct operand {
+    int may_be_null;
+    unsigned signs, large; /* extents that sizes may make negative, or more than a tensor map takes */
 };
 
-/* gemm_bf16__unaligned for sm_90a: CUDA, compiled by load. */
-static const char *const source_sm_90a_unaligned[] = {
+/* What the variant of an architecture that asks least asks of a tensor. */
+struct rule {
+    int tensor;
+    uint32_t align;       /* of address, pitches and, with whole_rows, of the rows; bytes */
+    int whole_rows, map;
+    int64_t fixed[2]; /* strides that the kernel is made for; 0: any */
 };
 
-/* One kernel's code; what is missing is NULL. */
+/* The constant arguments of a cuTensorMapEncodeTiled, innermost first, and what they come to. */
+struct map {
+    const char *name;
+    unsigned targets;              /* bit i: targets[i] has it */
+    int dtype, swizzle, promotion; /* as in cuda.h */
+    uint32_t rank, element_bytes, box[5];
+    uint64_t dim[5];               /* 0: not constant */
+    uint64_t image[16];
+};
+
+/* A variant's code, what is missing is NULL; and how it is launched. */
 struct image {
     const void *cubin;
-    const char *const *source, *const *ptx; /* in chunks, one after the other */
-    int source_chunks, ptx_chunks;
-    const char *file;                       /* what the compiler's messages call the source */
+    const char *const *source, *const *ptx; /* in chunks, NULL behind the last */
     int blocks_per_sm;                      /* that run at once on a multiprocessor */
-};
-
-static const struct image images[] = {
-    {NULL, source_sm_80, NULL, 5, 0, "/tilewright/gemm_bf16.sm_80.cu", 1},
-    {NULL, source_sm_80_unaligned, NULL, 5, 0, "/tilewright/gemm_bf16.sm_80_unaligned.cu", 1},
-    {NULL, source_sm_90a, NULL, 6, 0, "/tilewright/gemm_bf16.sm_90a.cu", 1},
-    {NULL, source_sm_90a_unaligned, NULL, 6, 0, "/tilewright/gemm_bf16.sm_90a_unaligned.cu", 1},
-};
-
-static const struct gemm_bf16_variant variants[] = {
-    {"", "gemm_bf16", "sm_80", 256u, 98304u, {1u, 1u, 1u}, 0, 64u, -1},
-    {"unaligned", "gemm_bf16__unaligned", "sm_80", 256u, 98304u, {1u, 1u, 1u}, 0, 64u, -1},
-    {"", "gemm_bf16", "sm_90a", 384u, 229440u, {2u, 1u, 1u}, 0, 448u, -1},
-    {"unaligned", "gemm_bf16__unaligned", "sm_90a", 384u, 213568u, {2u, 1u, 1u}, 0, 320u, -1},
-};
-
-static const struct gemm_bf16_tensor tensors[] = {
-    {"A", "bf16", "M, K", 2u, 2u, 2u, 16u, 0},
-    {"B", "bf16", "N, K", 2u, 2u, 2u, 16u, 0},
-    {"D", "bf16", "M, N", 2u, 2u, 2u, 16u, 1},
+    int shape;                              /* variants of one have the same parameter */
 };
 
 /* An architecture: the variants that were made for it, and the devices that take them. */
 struct target {
     const char *arch;
     int major, minor;
-    int exact;        /* runs on that compute capability alone */
-    int newer;        /* its PTX may run on later ones */
-    int first, count; /* of variants */
-    int shared_bytes; /* of a block, that its variants want; a set-up that wants more is not loaded */
-    const char *binary, *text; /* NVRTC's options for a cubin and for PTX */
+    int exact;             /* runs on that compute capability alone */
+    int newer;             /* its PTX may run on later ones */
+    int first, own, count; /* of variants: those of the spec's own stand before set-ups */
+    int shared_bytes;      /* of a block, that its own variants want; a set-up that wants more is not loaded */
 };
 
-static const struct target targets[] = {
-    {"sm_80", 8, 0, 0, 1, 0, 2, 98304, "--gpu-architecture=sm_80", "--gpu-architecture=compute_80"},
-    {"sm_90a", 9, 0, 1, 0, 2, 2, 229440, "--gpu-architecture=sm_90a", "--gpu-architecture=compute_90a"},
+struct tables {
+    const char *name;
+    const struct gemm_bf16_tensor *tensor;
+    const struct operand *operand;
+    int tensor_count;
+    const struct size *size;
+    int size_count;
+    const struct rule *rule; /* by target, then by tensor */
+    const struct map *map;
+    int map_count;
+    const struct target *target;
+    int target_count;
+    const struct image *image;           /* by variant */
+    const struct gemm_bf16_variant *variant;
+    int slots;                           /* variants of the architecture that has most */
+    const char *const *option;           /* of NVRTC, beside the architecture */
+    int option_count;
 };
-enum { target_count = sizeof targets / sizeof *targets };
+
+static int refuse_grid(const int64_t *n, struct gemm_bf16_error *error);
+static int encode_map(const struct gemm_bf16_state *k, const struct map *m, uint64_t *map, const struct tensor *t,
+    struct gemm_bf16_error *error);
+
+/* ---- what every launch runs ------------------------------------------------------------------------------------ */
+
+/* CUlaunchAttribute and CUlaunchConfig of cuda.h. */
+struct launch_attribute {
+    int id, pad;
+    union {
+        uint32_t cluster[3];
+        uint64_t word[8];
+    } value;
+};
+
+struct launch_config {
+    uint32_t grid[3], block[3];
+    uint32_t shared_bytes;
+    void *stream;
+    const struct launch_attribute *attributes;
+    uint32_t attribute_count;
+};
+
+/* How the driver is to launch: one block of `threads` in each place of the grid. */
+INLINE void configure(struct launch_config *config, struct launch_attribute attribute[2], const uint32_t *grid,
+                      uint32_t threads, uint32_t shared_bytes, const uint32_t *cluster, int programmatic, void *stream)
+{
+    enum { cluster_attribute = 4, programmatic_attribute = 6 }; /* CUlaunchAttributeID */
+    uint32_t count = 0;
+    if (cluster[0] * cluster[1] * cluster[2] > 1) {
+        attribute[0].id = cluster_attribute;
+        attribute[0].pad = 0;
+        memcpy(attribute[0].value.cluster, cluster, sizeof attribute[0].value.cluster);
+        count = 1;
+    }
+    if (programmatic) {
+        attribute[count].id = programmatic_attribute;
+        attribute[count].pad = 0;
+        attribute[count++].value.word[0] = 1;
+    }
+    memcpy(config->grid, grid, sizeof config->grid);
+    config->block[0] = threads;
+    config->block[1] = config->block[2] = 1;
+    config->shared_bytes = shared_bytes;
+    config->stream = stream;
+    config->attributes = attribute;
+    config->attribute_count = count;
+}
+
+INLINE int64_t stride_of(int dense, int64_t given, int64_t otherwise)
+{
+    return dense || !given ? otherwise : given;
+}
+
+/* Of a size that the kernel keeps in 32 bits the low ones: machines with a GPU store them first. */
+INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
+{
+    memcpy((unsigned char *)word + offset, value, bytes);
+}
+
+/* Ordinary is what most launches are: sizes, extents and strides in their range and above 1, addresses that are there,
+ * so that nothing has to be put in the place of what is never used. Each of these is a sum of signs: its highest bit is
+ * set where something is out of the ordinary. */
+INLINE uint64_t odd_size(int64_t size, int64_t limit, int64_t multiple)
+{
+    return ((uint64_t)size - 2) | ((uint64_t)limit - (uint64_t)size) | (uint64_t)(size % multiple != 0) << 63;
+}
+
+INLINE uint64_t odd_address(uint64_t address)
+{
+    return (address - 1) | (((uint64_t)1 << 57) - 1 - address) | address;
+}
+
+INLINE uint64_t odd_extent(int64_t extent)
+{
+    return ((uint64_t)extent - 2) | (((uint64_t)1 << 32) - (uint64_t)extent);
+}
+
+INLINE uint64_t odd_stride(int64_t stride, uint64_t bytes)
+{
+    return (uint64_t)stride | (((uint64_t)1 << 40) / bytes - 1 - (uint64_t)stride);
+}
+
+/* The bytes from one index of dimension d to the next, where there are several. */
+INLINE uint64_t pitch(const struct tensor *t, int d, uint64_t bytes)
+{
+    return t->dim[d] > 1 ? (uint64_t)t->stride[d] * bytes : 0;
+}
+
+/* What of a tensor lies below the alignment mask + 1: of its address, its pitches and, where whole_rows asks for them,
+ * its rows. */
+INLINE uint64_t unaligned(const struct tensor *t, int rank, uint64_t bytes, uint64_t mask, int whole_rows)
+{
+    uint64_t low = t->address;
+    if (mask >= bytes) {
+        low |= rank > 1 ? pitch(t, 0, bytes) : 0;
+        low |= rank > 2 ? pitch(t, 1, bytes) : 0;
+        low |= rank > 3 ? pitch(t, 2, bytes) : 0;
+        low |= rank > 4 ? pitch(t, 3, bytes) : 0;
+        low |= whole_rows ? (uint64_t)t->dim[rank - 1] * bytes : 0;
+    }
+    return low & mask;
+}
+
+/* The grid of a launch into its parameters; an extent of 0 anywhere stores zeros. n: blocks along x, y and z, items
+ * that blocks count and lists of turns, or 0. */
+INLINE int put_grid(const int64_t *n, uint32_t *grid, struct gemm_bf16_error *error)
+{
+    const int nothing = n[0] <= 0 || n[1] <= 0 || n[2] <= 0;
+    if (n[0] > 2147483647 || n[1] > 65535 || n[2] > 65535 || n[3] > 2147483647 || (uint64_t)n[4] > 2147483647)
+        return refuse_grid(n, error);
+    grid[0] = nothing ? 0 : (uint32_t)n[0];
+    grid[1] = nothing ? 0 : (uint32_t)n[1];
+    grid[2] = nothing ? 0 : (uint32_t)n[2];
+    return gemm_bf16_OK;
+}
+
+/* ---- tensor maps ------------------------------------------------------------------------------------------------
+ *
+ * A tensor map is 16 words of 64 bits. Its image holds the bits that a kernel's maps always have: type, rank, box,
+ * swizzle, promotion. These are patched in for each launch, where constants have been already with what they are:
+ *
+ *   word      63                              32 31                               0
+ *     0     |                              address                                  |
+ *     1     |           stride[0] / 16          |              (image)              |
+ *     2     |           stride[2] / 16          |           stride[1] / 16          |
+ *     3     |    (0)     | h3 | h2 | h1 | h0 |  |           stride[3] / 16          |   h: bits 32-35 of stride / 16
+ *     4     |             dim[1] - 1            |             dim[0] - 1            |
+ *     5     |             dim[3] - 1            |             dim[2] - 1            |
+ *     6     |              (image)              |             dim[4] - 1            |
+ *
+ * dim[0] is the innermost extent, in elements; stride[i] the bytes from one index of dimension i + 1 to the next. load
+ * compares the result with the driver's encoder; where they differ, every map is the driver's. */
+
+INLINE void put_half(uint64_t *map, int h, uint64_t value)
+{
+    const uint32_t half = (uint32_t)value;
+    put(map, 4 * (size_t)h, &half, sizeof half);
+}
+
+INLINE void patch_map(uint64_t *map, uint32_t rank, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+{
+    map[0] = address;
+    if (rank > 1)
+        put_half(map, 3, stride[0] >> 4);
+    if (rank > 2)
+        put_half(map, 4, stride[1] >> 4);
+    if (rank > 3)
+        put_half(map, 5, stride[2] >> 4);
+    if (rank > 4)
+        put_half(map, 6, stride[3] >> 4);
+    if (rank > 1)
+        put_half(map, 7,
+                 stride[0] >> 36 | (rank > 2 ? (stride[1] >> 36) << 4 : 0) | (rank > 3 ? (stride[2] >> 36) << 8 : 0) |
+                 (rank > 4 ? (stride[3] >> 36) << 12 : 0));
+    put_half(map, 8, (dim[0] - 1));
+    if (rank > 1)
+        put_half(map, 9, (dim[1] - 1));
+    if (rank > 2)
+        put_half(map, 10, (dim[2] - 1));
+    if (rank > 3)
+        put_half(map, 11, (dim[3] - 1));
+    if (rank > 4)
+        put_half(map, 12, (dim[4] - 1));
+}
+
+/* Address, extents and strides as maps take them: those of an empty tensor, and the stride of a dimension of one index,
+ * are never used, but must be valid. d counts from the innermost dimension. */
+INLINE uint64_t map_dim(const struct tensor *t, int rank, int d)
+{
+    return d < rank && t->dim[rank - 1 - d] > 0 ? (uint64_t)t->dim[rank - 1 - d] : 1;
+}
+
+INLINE uint64_t map_stride(const struct tensor *t, int rank, int d, uint64_t bytes)
+{
+    return d < rank - 1 && t->dim[rank - 2 - d] > 1 ? (uint64_t)t->stride[rank - 2 - d] * bytes : 16;
+}
+
+INLINE uint64_t map_view(const struct tensor *t, int rank, uint64_t bytes, uint64_t *dim, uint64_t *stride)
+{
+    dim[0] = map_dim(t, rank, 0);
+    dim[1] = map_dim(t, rank, 1);
+    dim[2] = map_dim(t, rank, 2);
+    dim[3] = map_dim(t, rank, 3);
+    dim[4] = map_dim(t, rank, 4);
+    stride[0] = map_stride(t, rank, 0, bytes);
+    stride[1] = map_stride(t, rank, 1, bytes);
+    stride[2] = map_stride(t, rank, 2, bytes);
+    stride[3] = map_stride(t, rank, 3, bytes);
+    return t->address ? t->address : 16;
+}
+
+/* A tensor's map in a copy of its image; where the driver encodes maps, by it. The first failure stays in *status. */
+INLINE void put_map(const struct gemm_bf16_state *k, int patched, const struct map *m, uint64_t *map,
+                    const struct tensor *t,
+                    int rank, uint64_t bytes, int *status, struct gemm_bf16_error *error)
+{
+    uint64_t dim[5], stride[4], address;
+    if (!patched) {
+        *status = *status ? *status : encode_map(k, m, map, t, error);
+        return;
+    }
+    address = map_view(t, rank, bytes, dim, stride);
+    patch_map(map, (uint32_t)rank, address, dim, stride);
+}
 
 /* ---- failures -------------------------------------------------------------------------------------------------- */
 
@@ -130,26 +334,20 @@ static const char *result_name(int result)
         int result;
         const char *name;
     } names[] = {
-        {1, "CUDA_ERROR_INVALID_VALUE"},
-        {2, "CUDA_ERROR_OUT_OF_MEMORY"},
+        {1, "CUDA_ERROR_INVALID_VALUE"}, {2, "CUDA_ERROR_OUT_OF_MEMORY"},
         {3, "CUDA_ERROR_NOT_INITIALIZED: call cuInit, or cudaFree(0), before"},
         {4, "CUDA_ERROR_DEINITIALIZED: the program is at its end"},
-        {101, "CUDA_ERROR_INVALID_DEVICE"},
-        {200, "CUDA_ERROR_INVALID_IMAGE"},
+        {101, "CUDA_ERROR_INVALID_DEVICE"}, {200, "CUDA_ERROR_INVALID_IMAGE"},
         {201, "CUDA_ERROR_INVALID_CONTEXT: call cuCtxSetCurrent, or cudaSetDevice, in this thread before"},
-        {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
-        {218, "CUDA_ERROR_INVALID_PTX"},
+        {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {218, "CUDA_ERROR_INVALID_PTX"},
         {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the driver is older than the compiler"},
-        {400, "CUDA_ERROR_INVALID_HANDLE: the stream is of another context, or gone"},
-        {500, "CUDA_ERROR_NOT_FOUND"},
+        {400, "CUDA_ERROR_INVALID_HANDLE: the stream is of another context, or gone"}, {500, "CUDA_ERROR_NOT_FOUND"},
         {700, "CUDA_ERROR_ILLEGAL_ADDRESS: of a kernel before; the context is lost"},
-        {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"},
-        {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
+        {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}, {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
         {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION: of a kernel before; the context is lost"},
         {716, "CUDA_ERROR_MISALIGNED_ADDRESS: of a kernel before; the context is lost"},
         {719, "CUDA_ERROR_LAUNCH_FAILED: of a kernel before; the context is lost"},
-        {801, "CUDA_ERROR_NOT_SUPPORTED"},
-        {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+        {801, "CUDA_ERROR_NOT_SUPPORTED"}, {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
     };
     size_t i;
     for (i = 0; i < sizeof names / sizeof *names; i++)
@@ -161,98 +359,101 @@ static const char *result_name(int result)
 APART static int driver_fault(struct gemm_bf16_error *error, int result, const char *call, const char *of)
 {
     enum { out_of_memory = 2, not_initialized = 3, no_context = 201 };
-    int status = gemm_bf16_DRIVER;
-    if (result == out_of_memory)
-        status = gemm_bf16_NO_MEMORY;
+    int status = result == out_of_memory ? gemm_bf16_NO_MEMORY : gemm_bf16_DRIVER;
     if (result == not_initialized || result == no_context)
         status = gemm_bf16_NO_CONTEXT;
     return fail(error, status, result, "%s of %s failed with CUresult %d (%s)", call, of, result,
                 result_name(result));
 }
 
+static const char *status_words(int status)
+{
+    static const char *const words[] = {
+        "done", "an argument is refused", "CUDA driver not found", "CUDA driver is too old", "no current CUDA context",
+        "no variant for this device", "NVRTC not found, or too old", "compilation failed", "out of memory",
+        "CUDA driver call failed"};
+    return status >= 0 && status < (int)(sizeof words / sizeof *words) ? words[status] : "unknown status";
+}
+
 /* ---- load: the driver -------------------------------------------------------------------------------------------- */
 
-/* POSIX: a function's address has the representation of a void *. */
-static int find_symbol(void *library, const char *name, void *function)
+struct entry {
+    const char *name;
+    int optional;
+};
+
+/* Functions by name, into pointers that lie one behind the other. POSIX: a function's address is as a void *. */
+static void find_symbols(void *library, const struct entry *entry, size_t count, void *functions)
 {
-    void *symbol = dlsym(library, name);
-    memcpy(function, &symbol, sizeof symbol);
-    return symbol != NULL;
+    size_t i;
+    for (i = 0; i < count; i++) {
+        void *symbol = dlsym(library, entry[i].name);
+        memcpy((unsigned char *)functions + i * sizeof symbol, &symbol, sizeof symbol);
+    }
 }
 
-/* Beside the loader's own search: containers, NixOS and WSL keep the driver where no cache lists it. */
-static int open_driver(struct gemm_bf16 *k, struct gemm_bf16_error *error)
+/* The first of those pointers that must be there and is not; NULL: none. */
+static const char *missing_symbol(const struct entry *entry, size_t count, const void *functions)
 {
-    static const char *const names[] = {
-        "libcuda.so.1",
-        "/usr/local/nvidia/lib64/libcuda.so.1",
-        "/run/opengl-driver/lib/libcuda.so.1",
-        "/usr/lib/wsl/lib/libcuda.so.1",
-    };
-    const char *missing = NULL;
+    void *symbol;
     size_t i;
-    for (i = 0; i < sizeof names / sizeof *names && !k->library; i++)
-        k->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    for (i = 0; i < count; i++) {
+        memcpy(&symbol, (const unsigned char *)functions + i * sizeof symbol, sizeof symbol);
+        if (!symbol && !entry[i].optional)
+            return entry[i].name;
+    }
+    return NULL;
+}
+
+/* Opens the driver, or takes the caller's table. Beside the loader's own search: containers, NixOS and WSL keep the
+ * driver where no cache lists it. */
+static int open_driver(struct gemm_bf16_state *k, const struct gemm_bf16_driver *driver, struct gemm_bf16_error *error)
+{
+    static const struct entry calls[] = { /* the members of gemm_bf16_driver */
+        {"cuDriverGetVersion", 0}, {"cuCtxGetDevice", 0}, {"cuDeviceGetAttribute", 0}, {"cuModuleLoadData", 0},
+        {"cuModuleUnload", 0}, {"cuModuleGetFunction", 0}, {"cuFuncSetAttribute", 0},
+        {"cuOccupancyMaxActiveClusters", 1}, {"cuLaunchKernelEx", 0}, {"cuTensorMapEncodeTiled", 1},
+    };
+    static const char *const files[] = {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
+                                        "/run/opengl-driver/lib/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
+    const char *missing;
+    size_t i, count = sizeof calls / sizeof *calls;
+    if (driver) {
+        k->driver = *driver;
+        missing = missing_symbol(calls, count, &k->driver);
+        return !missing ? gemm_bf16_OK
+                        : fail(error, gemm_bf16_INVALID, 0, "the driver's table lacks an entry point, %s; only "
+                               "max_active_clusters may be NULL, and encoders where no tensor map is used", missing);
+    }
+    for (i = 0; i < sizeof files / sizeof *files && !k->library; i++)
+        k->library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
     if (!k->library)
         return fail(error, gemm_bf16_NO_DRIVER, 0, "no CUDA driver: the loader finds no libcuda.so.1");
-    if (!find_symbol(k->library, "cuDriverGetVersion", &k->driver.version))
-        missing = "cuDriverGetVersion";
-    if (!find_symbol(k->library, "cuCtxGetDevice", &k->driver.context_device))
-        missing = "cuCtxGetDevice";
-    if (!find_symbol(k->library, "cuDeviceGetAttribute", &k->driver.device_attribute))
-        missing = "cuDeviceGetAttribute";
-    if (!find_symbol(k->library, "cuModuleLoadData", &k->driver.module_load))
-        missing = "cuModuleLoadData";
-    if (!find_symbol(k->library, "cuModuleUnload", &k->driver.module_unload))
-        missing = "cuModuleUnload";
-    if (!find_symbol(k->library, "cuModuleGetFunction", &k->driver.module_function))
-        missing = "cuModuleGetFunction";
-    if (!find_symbol(k->library, "cuFuncSetAttribute", &k->driver.function_set))
-        missing = "cuFuncSetAttribute";
-    if (!find_symbol(k->library, "cuLaunchKernelEx", &k->driver.launch))
-        missing = "cuLaunchKernelEx";
-    find_symbol(k->library, "cuOccupancyMaxActiveClusters", &k->driver.max_active_clusters);
-    find_symbol(k->library, "cuTensorMapEncodeTiled", &k->driver.encode_tiled);
-    if (missing)
-        return fail(error, gemm_bf16_OLD_DRIVER, 0, "the CUDA driver has no %s", missing);
-    return gemm_bf16_OK;
-}
-
-static int take_driver(struct gemm_bf16 *k, const struct gemm_bf16_driver *driver, struct gemm_bf16_error *error)
-{
-    k->driver = *driver;
-    if (!driver->version || !driver->context_device || !driver->device_attribute || !driver->module_load ||
-        !driver->module_unload || !driver->module_function || !driver->function_set || !driver->launch)
-        return fail(error, gemm_bf16_INVALID, 0,
-                    "the driver's table lacks an entry point; only max_active_clusters may be "
-                                          "NULL, and encode_tiled where no tensor map is used");
-    return gemm_bf16_OK;
+    find_symbols(k->library, calls, count, &k->driver);
+    missing = missing_symbol(calls, count, &k->driver);
+    return !missing ? gemm_bf16_OK : fail(error, gemm_bf16_OLD_DRIVER, 0, "the CUDA driver has no %s", missing);
 }
 
 /* ---- load: sources and PTX --------------------------------------------------------------------------------------- */
 
 /* The chunks as one text, which the caller frees. */
-static char *join(const char *const *chunk, int count)
+static char *join(const char *const *chunk, struct gemm_bf16_error *error)
 {
-    size_t bytes = 1;
-    char *text, *end;
+    size_t bytes = 1, at = 0;
+    char *text;
     int i;
-    for (i = 0; i < count; i++)
+    for (i = 0; chunk[i]; i++)
         bytes += strlen(chunk[i]);
     text = (char *)malloc(bytes);
-    if (!text)
+    if (!text) {
+        fail(error, gemm_bf16_NO_MEMORY, 0, "no memory for the kernel's text");
         return NULL;
-    end = text;
-    for (i = 0; i < count; i++) {
-        size_t length = strlen(chunk[i]);
-        memcpy(end, chunk[i], length);
-        end += length;
     }
-    *end = '\0';
+    for (i = 0; chunk[i]; at += strlen(chunk[i++]))
+        memcpy(text + at, chunk[i], strlen(chunk[i]));
+    text[at] = '\0';
     return text;
 }
-
-/* ---- load: the compiler ------------------------------------------------------------------------------------------ */
 
 /* NVRTC. Signatures are those of nvrtc.h of CUDA 12 and 13; a program is a void *. */
 struct compiler {
@@ -279,32 +480,27 @@ static void close_compiler(struct compiler *c)
     memset(c, 0, sizeof *c);
 }
 
-static int is_file(const char *path)
+/* The library of that name in a folder; `minor` below 0: its name has none. */
+static void *open_in(const char *root, const char *below, const char *name, int major, int minor)
 {
-    FILE *file = fopen(path, "rb");
-    if (file)
-        fclose(file);
-    return file != NULL;
+    char path[4096], number[16];
+    snprintf(number, sizeof number, minor < 0 ? "%d" : "%d.%d", major, minor);
+    if (snprintf(path, sizeof path, "%s/%s/%s.so.%s", root, below, name, number) >= (int)sizeof path)
+        return NULL;
+    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
 }
 
 /* The newest NVRTC in a folder. libnvrtc looks for its builtins by bare name when it compiles, which finds them only if
  * they are open by then. */
-static void open_in(struct compiler *c, const char *root, const char *below)
+static void open_newest(struct compiler *c, const char *root, const char *below)
 {
     enum { newest = 19, oldest = 12 };
-    char path[4096];
-    int major, minor, length;
+    int major, minor;
     for (major = newest; major >= oldest && !c->library; major--) {
-        for (minor = 9; minor >= 0 && !c->builtins; minor--) {
-            length = snprintf(path, sizeof path, "%s/%s/libnvrtc-builtins.so.%d.%d", root, below, major, minor);
-            if (length > 0 && (size_t)length < sizeof path && is_file(path))
-                c->builtins = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-        }
-        if (!c->builtins)
-            continue;
-        length = snprintf(path, sizeof path, "%s/%s/libnvrtc.so.%d", root, below, major);
-        if (length > 0 && (size_t)length < sizeof path)
-            c->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        for (minor = 9; minor >= 0 && !c->builtins; minor--)
+            c->builtins = open_in(root, below, "libnvrtc-builtins", major, minor);
+        if (c->builtins)
+            c->library = open_in(root, below, "libnvrtc", major, -1);
         if (!c->library)
             close_compiler(c);
     }
@@ -312,35 +508,31 @@ static void open_in(struct compiler *c, const char *root, const char *below)
 
 static int open_compiler(struct compiler *c, struct gemm_bf16_error *error)
 {
+    static const struct entry calls[] = { /* the members of struct compiler */
+        {"nvrtcVersion", 0}, {"nvrtcCreateProgram", 0}, {"nvrtcDestroyProgram", 0}, {"nvrtcCompileProgram", 0},
+        {"nvrtcGetCUBINSize", 0}, {"nvrtcGetCUBIN", 0}, {"nvrtcGetPTXSize", 0}, {"nvrtcGetPTX", 0},
+        {"nvrtcGetProgramLogSize", 0}, {"nvrtcGetProgramLog", 0}};
     static const char *const below[] = {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib",
                                         "targets/aarch64-linux/lib"};
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
     const char *roots[3];
+    const size_t count = sizeof calls / sizeof *calls;
     int major = 0, minor = 0;
     size_t i, n;
     roots[0] = getenv("CUDA_HOME");
     roots[1] = getenv("CUDA_PATH");
     roots[2] = "/usr/local/cuda";
-    memset(c, 0, sizeof *c);
     for (i = 0; i < sizeof roots / sizeof *roots; i++)
         for (n = 0; n < sizeof below / sizeof *below && roots[i] && !c->library; n++)
-            open_in(c, roots[i], below[n]);
+            open_newest(c, roots[i], below[n]);
     for (i = 0; i < sizeof names / sizeof *names && !c->library; i++)
         c->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!c->library)
         return fail(error, gemm_bf16_NO_COMPILER, 0,
                     "NVRTC, which compiles the kernel, is not found in CUDA_HOME, CUDA_PATH, /usr/local/cuda and the "
                     "loader's folders; install CUDA 12.8 or newer, or embed compiled kernels");
-    if (!find_symbol(c->library, "nvrtcVersion", &c->version) ||
-        !find_symbol(c->library, "nvrtcCreateProgram", &c->create) ||
-        !find_symbol(c->library, "nvrtcDestroyProgram", &c->destroy) ||
-        !find_symbol(c->library, "nvrtcCompileProgram", &c->compile) ||
-        !find_symbol(c->library, "nvrtcGetCUBINSize", &c->cubin_size) ||
-        !find_symbol(c->library, "nvrtcGetCUBIN", &c->cubin) ||
-        !find_symbol(c->library, "nvrtcGetPTXSize", &c->ptx_size) ||
-        !find_symbol(c->library, "nvrtcGetPTX", &c->ptx) ||
-        !find_symbol(c->library, "nvrtcGetProgramLogSize", &c->log_size) ||
-        !find_symbol(c->library, "nvrtcGetProgramLog", &c->log) || c->version(&major, &minor))
+    find_symbols(c->library, calls, count, &c->version);
+    if (missing_symbol(calls, count, &c->version) || c->version(&major, &minor))
         return fail(error, gemm_bf16_NO_COMPILER, 0, "NVRTC lacks an entry point");
     if (major < 12 || (major == 12 && minor < 8))
         return fail(error, gemm_bf16_NO_COMPILER, 0, "NVRTC is version %d.%d; 12.8 or newer is needed", major, minor);
@@ -352,128 +544,171 @@ static int compile_fault(const struct compiler *c, void *program, int result, co
                          struct gemm_bf16_error *error)
 {
     size_t bytes = 0;
-    char *log = NULL;
-    int status;
-    if (c->log_size(program, &bytes) == 0 && bytes > 1)
-        log = (char *)malloc(bytes + 1);
-    if (log && c->log(program, log) == 0) {
+    char *log = c->log_size(program, &bytes) == 0 && bytes > 1 ? (char *)malloc(bytes + 1) : NULL;
+    int told = log && c->log(program, log) == 0;
+    if (told)
         log[bytes] = '\0';
-        status = fail(error, gemm_bf16_COMPILE, result, "%s", log);
-    } else {
-        status = fail(error, gemm_bf16_COMPILE, result, "NVRTC fails on %s with nvrtcResult %d", file, result);
-    }
+    fail(error, gemm_bf16_COMPILE, result, told ? "%s" : "NVRTC fails on %s with nvrtcResult %d", told ? log : file,
+         result);
     free(log);
-    return status;
+    return gemm_bf16_COMPILE;
 }
 
-/* Compile to a cubin, or to PTX for a device newer than the target; *out is the caller's to free. */
-static int compile(const struct compiler *c, const struct image *image, const char *architecture, int as_ptx,
-                   char **out, struct gemm_bf16_error *error)
+/* Compiles to a cubin, or to PTX for a device newer than the target; *out is the caller's to free. */
+static int compile(const struct compiler *c, const struct tables *of, int variant, int as_ptx, char **out,
+                   struct gemm_bf16_error *error)
 {
-    const char *options[] = {
-        architecture,
-        "--std=c++17",
-    };
+    const struct gemm_bf16_variant *v = &of->variant[variant];
+    const char *option[32], *dash = v->name[0] ? "_" : "";
+    char architecture[64], file[1024];
     void *program = NULL;
     size_t bytes = 0;
-    int result, status = gemm_bf16_OK;
-    char *text = join(image->source, image->source_chunks);
+    int i, result;
+    char *text = join(of->image[variant].source, error);
     *out = NULL;
     if (!text)
-        return fail(error, gemm_bf16_NO_MEMORY, 0, "no memory for the kernel's source");
-    result = c->create(&program, text, image->file, 0, NULL, NULL);
+        return gemm_bf16_NO_MEMORY;
+    snprintf(file, sizeof file, "/tilewright/%s.%s%s%s.cu", of->name, v->arch, dash, v->name);
+    snprintf(architecture, sizeof architecture, "--gpu-architecture=%s%s", as_ptx ? "compute_" : "sm_", v->arch + 3);
+    option[0] = architecture;
+    for (i = 0; i < of->option_count; i++)
+        option[1 + i] = of->option[i];
+    result = c->create(&program, text, file, 0, NULL, NULL);
     free(text);
     if (result)
         return fail(error, gemm_bf16_COMPILE, result, "nvrtcCreateProgram failed with nvrtcResult %d", result);
-    result = c->compile(program, (int)(sizeof options / sizeof *options), options);
+    result = c->compile(program, 1 + of->option_count, option);
     if (!result)
         result = as_ptx ? c->ptx_size(program, &bytes) : c->cubin_size(program, &bytes);
-    if (result) {
-        status = compile_fault(c, program, result, image->file, error);
-        goto done;
+    if (!result && (*out = (char *)malloc(bytes + 1)) == NULL) {
+        c->destroy(&program);
+        return fail(error, gemm_bf16_NO_MEMORY, 0, "no memory for the compiled kernel");
     }
-    *out = (char *)malloc(bytes + 1);
-    if (!*out) {
-        status = fail(error, gemm_bf16_NO_MEMORY, 0, "no memory for the compiled kernel");
-        goto done;
-    }
-    (*out)[bytes] = '\0';
-    result = as_ptx ? c->ptx(program, *out) : c->cubin(program, *out);
+    if (!result)
+        result = as_ptx ? c->ptx(program, *out) : c->cubin(program, *out);
     if (result) {
-        status = compile_fault(c, program, result, image->file, error);
+        compile_fault(c, program, result, file, error);
         free(*out);
         *out = NULL;
+    } else {
+        (*out)[bytes] = '\0';
     }
-done:
     c->destroy(&program);
-    return status;
+    return result ? gemm_bf16_COMPILE : gemm_bf16_OK;
+}
+
+/* ---- load: tensor maps ------------------------------------------------------------------------------------------- */
+
+/* Driver-version work-arounds: bits of a map that drivers up to a version set wrongly, on devices from a compute
+ * capability on. They are cleared in images and in what the driver writes alike; no image here has one set. */
+static void work_around(const struct gemm_bf16_state *k, uint64_t *map)
+{
+    if (k->capability >= 100 && k->driver_version <= 13010) /* bit 85, Blackwell,
+        drivers up to 13.1: sporadic illegal accesses to small tensors (NVIDIA bug 5736804) */
+        map[1] &= ~((uint64_t)1 << 21);
+}
+
+/* The driver's encoder; map is written only on success. */
+static int encode(const struct gemm_bf16_state *k, const struct map *m, uint64_t address, const uint64_t *dim,
+                  const uint64_t *stride, uint64_t *map)
+{
+    static const uint32_t element_stride[5] = {1, 1, 1, 1, 1};
+    unsigned char room[128 + 63]; /* the driver wants a multiple of 64 */
+    unsigned char *aligned = room + (64 - (uintptr_t)room % 64) % 64;
+    void *at = (void *)(uintptr_t)address;
+    int result;
+    result = k->driver.encode_tiled(aligned, m->dtype, m->rank, at, dim, stride, m->box, element_stride, 0, m->swizzle,
+                                    m->promotion, 0);
+    if (result)
+        return result;
+    memcpy(map, aligned, 128);
+    work_around(k, map);
+    return 0;
+}
+
+APART static int encode_map(const struct gemm_bf16_state *k, const struct map *m, uint64_t *map, const struct tensor *t,
+                       struct gemm_bf16_error *error)
+{
+    uint64_t dim[5], stride[4];
+    const uint64_t address = map_view(t, (int)m->rank, m->element_bytes, dim, stride);
+    int result = encode(k, m, address, dim, stride, map);
+    return result ? driver_fault(error, result, "cuTensorMapEncodeTiled", m->name) : gemm_bf16_OK;
+}
+
+/* What is patched into a map: the address, five extents, four strides. Values that cross every bit of it: `base` and
+ * `plus` with each bit alone, and all of them. Images of windows are as long as the walk over them takes. */
+struct field {
+    uint64_t base, plus, all;
+    int low, bits;
+};
+
+static struct field field_of(const struct map *m, int field)
+{
+    static const struct field address = {(uint64_t)1 << 32, 0, (((uint64_t)1 << 53) - 1) << 4, 4, 53};
+    static const struct field extent = {1, 1, (uint64_t)1 << 32, 0, 32};
+    static const struct field stride = {16, 0, (((uint64_t)1 << 36) - 1) << 4, 4, 36};
+    struct field f = field == 0 ? address : field < 6 ? extent : stride;
+    const int dim = field - 1;
+    if (field > 0 && field < 6 && m->dim[dim]) {
+        f.base = f.all = m->dim[dim];
+        f.bits = 0;
+    }
+    if (field > 0 && (field < 6 ? dim >= (int)m->rank : field - 5 >= (int)m->rank))
+        f.bits = 0;
+    return f;
+}
+
+/* Compares one map's image with the driver, each bit of each field alone, then all; says what differs in k->images. */
+static int image_agrees(struct gemm_bf16_state *k, const struct map *m)
+{
+    enum { fields = 10 };
+    uint64_t value[fields], ours[16], theirs[16];
+    int field, bit, i, word, result;
+    unsigned call = 0;
+    for (field = 0; field <= fields; field++) {
+        const int bits = field < fields ? field_of(m, field).bits : 1;
+        for (bit = 0; bit < bits; bit++, call++) {
+            for (i = 0; i < fields; i++) {
+                const struct field f = field_of(m, i);
+                value[i] = field == fields ? f.all : i == field ? ((uint64_t)1 << (f.low + bit)) + f.plus : f.base;
+            }
+            memcpy(ours, m->image, sizeof ours);
+            patch_map(ours, m->rank, value[0], value + 1, value + 6);
+            work_around(k, ours);
+            result = encode(k, m, value[0], value + 1, value + 6, theirs);
+            if (result) {
+                snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with "
+                         "CUresult %d (%s)", m->name, call, result, result_name(result));
+                return 0;
+            }
+            for (word = 0; word < 16; word++) {
+                if (ours[word] == theirs[word])
+                    continue;
+                snprintf(k->images, sizeof k->images, "%s: in call %u of the check, word %d of the driver's map is "
+                         "0x%llx, not 0x%llx", m->name, call, word, (unsigned long long)theirs[word],
+                         (unsigned long long)ours[word]);
+                return 0;
+            }
+        }
+    }
+    return 1;
+}
+
+/* Where the variants have maps, their images are used if they are what the driver encodes. */
+static int check_images(struct gemm_bf16_state *k, const struct tables *of, struct gemm_bf16_error *error)
+{
+    int i, uses = 0;
+    for (i = 0; i < of->map_count; i++) {
+        if (!(of->map[i].targets >> (k->target - 1) & 1u))
+            continue;
+        if (!k->driver.encode_tiled)
+            return fail(error, gemm_bf16_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeTiled");
+        k->static_images = (!uses++ || k->static_images) && image_agrees(k, &of->map[i]);
+    }
+    return gemm_bf16_OK;
 }
 
 /* ---- load ------------------------------------------------------------------------------------------------------ */
-
-/* What load settles for those below. */
-static void choose_copy(struct gemm_bf16 *k);
-static int uses_maps(int target);
-static void check_images(struct gemm_bf16 *k);
-
-/* CUlaunchAttribute and CUlaunchConfig of cuda.h. */
-struct launch_attribute {
-    int id, pad;
-    union {
-        uint32_t cluster[3];
-        uint64_t word[8];
-    } value;
-};
-
-struct launch_config {
-    uint32_t grid[3], block[3];
-    uint32_t shared_bytes;
-    void *stream;
-    const struct launch_attribute *attributes;
-    uint32_t attribute_count;
-};
-
-/* CUdevice_attribute, CUfunction_attribute, CUlaunchAttributeID */
-enum {
-    sm_count_attribute = 16,
-    major_attribute = 75,
-    minor_attribute = 76,
-    shared_attribute = 97, /* CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN */
-    function_shared_bytes = 8,
-    function_any_cluster = 14,
-    cluster_attribute = 4,
-    programmatic_attribute = 6
-};
-
-/* By variant, in the order of `variants`. */
-static const struct launch_attribute attributes[][2] = {
-    {{0, 0, {{0, 0, 0}}}, {0, 0, {{0, 0, 0}}}},
-    {{0, 0, {{0, 0, 0}}}, {0, 0, {{0, 0, 0}}}},
-    {{cluster_attribute, 0, {{2, 1, 1}}}, {0, 0, {{0, 0, 0}}}},
-    {{cluster_attribute, 0, {{2, 1, 1}}}, {0, 0, {{0, 0, 0}}}},
-};
-
-static uint32_t cluster_blocks(const struct gemm_bf16_variant *v)
-{
-    return v->cluster[0] * v->cluster[1] * v->cluster[2];
-}
-
-/* What the driver takes; the grid and the stream are a launch's. */
-static const struct launch_config configs[] = {
-    {{0, 0, 0}, {256, 1, 1}, 98304, NULL, attributes[0], 0},
-    {{0, 0, 0}, {256, 1, 1}, 98304, NULL, attributes[1], 0},
-    {{0, 0, 0}, {384, 1, 1}, 229440, NULL, attributes[2], 1},
-    {{0, 0, 0}, {384, 1, 1}, 213568, NULL, attributes[3], 1},
-};
-
-static inline void configure(struct launch_config *config, int variant, const uint32_t *grid, void *stream)
-{
-    *config = configs[variant];
-    config->grid[0] = grid[0];
-    config->grid[1] = grid[1];
-    config->grid[2] = grid[2];
-    config->stream = stream;
-}
 
 /* The current device, as the driver has it. */
 struct device {
@@ -484,11 +719,11 @@ struct device {
 
 /* The target for a device whose blocks have the shared memory for it: that of its compute capability, else the nearest
  * of the same major version, else the newest whose PTX may run on later devices. -1: none. */
-static int choose_target(const struct device *d)
+static int choose_target(const struct tables *of, const struct device *d)
 {
     int i, best = -1, best_score = 0;
-    for (i = 0; i < target_count; i++) {
-        const struct target *t = &targets[i];
+    for (i = 0; i < of->target_count; i++) {
+        const struct target *t = &of->target[i];
         int own = 10 * t->major + t->minor, score = 0;
         if (t->shared_bytes > d->shared_bytes)
             continue;
@@ -498,26 +733,23 @@ static int choose_target(const struct device *d)
             score = 2000 + own;
         else if (t->newer && own < 10 * d->major + d->minor)
             score = 1000 + own;
-        if (score > best_score) {
-            best_score = score;
-            best = i;
-        }
+        best = score > best_score ? i : best;
+        best_score = score > best_score ? score : best_score;
     }
     return best;
 }
 
 /* Why there is none: what the device is, and what each target wants. */
-static int refuse_device(const struct device *d, struct gemm_bf16_error *error)
+static int refuse_device(const struct tables *of, const struct device *d, struct gemm_bf16_error *error)
 {
     char wanted[700];
     size_t at = 0;
     int i;
-    for (i = 0; i < target_count && at < sizeof wanted; i++) {
-        const struct target *t = &targets[i];
-        const char *before = i ? ", " : "";
+    for (i = 0; i < of->target_count && at < sizeof wanted; i++) {
+        const struct target *t = &of->target[i];
         const char *later = t->exact ? "" : t->newer ? " or newer" : " or newer of that major version";
-        int length = snprintf(wanted + at, sizeof wanted - at, "%s%s (%d.%d%s, %d bytes)", before, t->arch, t->major,
-                              t->minor, later, t->shared_bytes);
+        int length = snprintf(wanted + at, sizeof wanted - at, "%s%s (%d.%d%s, %d bytes)", i ? ", " : "", t->arch,
+                              t->major, t->minor, later, t->shared_bytes);
         at += length > 0 ? (size_t)length : 0;
     }
     return fail(error, gemm_bf16_UNSUPPORTED, 0,
@@ -527,737 +759,514 @@ static int refuse_device(const struct device *d, struct gemm_bf16_error *error)
 
 /* Persistent grids take one block for each multiprocessor that can hold one: where clusters do not fill every GPC, that
  * is fewer than there are. Only a number of blocks depends on it, so a driver that cannot say is no fault. */
-static void count_resident(struct gemm_bf16 *k, int v, int variant, int sm_count)
+static void count_resident(struct gemm_bf16_state *k, struct gemm_bf16_slot *slot, const struct gemm_bf16_variant *v,
+                           const struct image *image, int sm_count)
 {
-    static const uint32_t one[3] = {1, 1, 1};
+    struct launch_attribute attribute[2];
     struct launch_config config;
-    uint32_t blocks = cluster_blocks(&variants[variant]);
+    const int blocks = (int)(v->cluster[0] * v->cluster[1] * v->cluster[2]);
     int clusters = 0;
-    k->resident[v] = sm_count > (int)blocks ? sm_count : (int)blocks; /* a persistent grid is one cluster at least */
+    int64_t resident;
+    slot->resident = sm_count > blocks ? sm_count : blocks; /* a persistent grid is one cluster at least */
     if (blocks < 2 || !k->driver.max_active_clusters)
         return;
-    configure(&config, variant, one, NULL);
-    config.grid[0] = variants[variant].cluster[0];
-    config.grid[1] = variants[variant].cluster[1];
-    config.grid[2] = variants[variant].cluster[2];
-    if (k->driver.max_active_clusters(&clusters, k->function[v], &config) == 0 && clusters > 0 &&
-        (int64_t)clusters * (int64_t)blocks < (int64_t)sm_count * images[variant].blocks_per_sm)
-        k->resident[v] = (int32_t)((int64_t)clusters * (int64_t)blocks / images[variant].blocks_per_sm);
+    configure(&config, attribute, v->cluster, v->threads, v->shared_bytes, v->cluster, v->programmatic, NULL);
+    if (k->driver.max_active_clusters(&clusters, slot->function, &config) || clusters <= 0)
+        return;
+    resident = (int64_t)clusters * blocks / image->blocks_per_sm;
+    if ((int64_t)clusters * blocks < (int64_t)sm_count * image->blocks_per_sm)
+        slot->resident = (int32_t)resident;
 }
 
 /* *result: what cuModuleLoadData gave. */
-static int load_image(struct gemm_bf16 *k, int v, const void *bytes, int *result, struct gemm_bf16_error *error)
+static int load_image(struct gemm_bf16_state *k, struct gemm_bf16_slot *slot, const struct tables *of, int variant,
+                      const void *bytes, int *result, struct gemm_bf16_error *error)
 {
-    enum { portable_cluster = 8 };
-    int variant = targets[k->target - 1].first + v, other;
-    const struct gemm_bf16_variant *row = &variants[variant];
-    *result = k->driver.module_load(&k->module[v], bytes);
+    enum { shared_bytes = 8, any_cluster = 14, portable_cluster = 8 }; /* two of CUfunction_attribute */
+    const struct gemm_bf16_variant *v = &of->variant[variant];
+    const char *call = "cuModuleGetFunction";
+    int other;
+    *result = k->driver.module_load(&slot->module, bytes);
     if (*result) {
-        k->module[v] = NULL;
-        return driver_fault(error, *result, "cuModuleLoadData", row->entry);
+        slot->module = NULL;
+        return driver_fault(error, *result, "cuModuleLoadData", v->entry);
     }
-    other = k->driver.module_function(&k->function[v], k->module[v], row->entry);
-    if (other)
-        return driver_fault(error, other, "cuModuleGetFunction", row->entry);
-    if (row->shared_bytes > 0) {
-        other = k->driver.function_set(k->function[v], function_shared_bytes, (int)row->shared_bytes);
-        if (other)
-            return driver_fault(error, other, "cuFuncSetAttribute", row->entry);
+    other = k->driver.module_function(&slot->function, slot->module, v->entry);
+    if (!other && v->shared_bytes > 0) {
+        call = "cuFuncSetAttribute";
+        other = k->driver.function_set(slot->function, shared_bytes, (int)v->shared_bytes);
     }
-    if (cluster_blocks(row) > portable_cluster) {
-        other = k->driver.function_set(k->function[v], function_any_cluster, 1);
-        if (other)
-            return driver_fault(error, other, "cuFuncSetAttribute", row->entry);
+    if (!other && v->cluster[0] * v->cluster[1] * v->cluster[2] > portable_cluster) {
+        call = "cuFuncSetAttribute";
+        other = k->driver.function_set(slot->function, any_cluster, 1);
     }
-    return gemm_bf16_OK;
+    return other ? driver_fault(error, other, call, v->entry) : gemm_bf16_OK;
 }
 
-/* What of a variant is made here, for the caller to free: PTX where as_ptx wants it, its source compiled. *text is NULL
- * where it is loaded as the cubin that it is. */
-static int make_text(struct compiler *compiler, const struct target *t, const struct image *image, int as_ptx,
-                     char **text, struct gemm_bf16_error *error)
+/* PTX for a device that is newer than the target, and for one that takes no binaries at all, an emulated one. What is
+ * text is made here, and freed when it is loaded. */
+static int load_variants(struct gemm_bf16_state *k, struct gemm_bf16_slot *slots, const struct tables *of,
+                         const struct device *device, struct gemm_bf16_error *error)
 {
-    int status = gemm_bf16_OK;
-    *text = NULL;
-    if (as_ptx && image->ptx) {
-        *text = join(image->ptx, image->ptx_chunks);
-        return *text ? gemm_bf16_OK : fail(error, gemm_bf16_NO_MEMORY, 0, "no memory for the kernel's PTX");
-    }
-    if (!image->source || (image->cubin && !as_ptx))
-        return gemm_bf16_OK;
-    if (!compiler->library)
-        status = open_compiler(compiler, error);
-    return status ? status : compile(compiler, image, as_ptx ? t->text : t->binary, as_ptx, text, error);
-}
-
-/* PTX for a device that is newer than the target, and for one that takes no binaries at all, an emulated one. */
-static int load_variants(struct gemm_bf16 *k, const struct device *device, struct gemm_bf16_error *error)
-{
+    const struct target *t = &of->target[k->target - 1];
+    int status = gemm_bf16_OK, v, result;
     enum { no_binary_for_gpu = 209 };
-    const struct target *t = &targets[k->target - 1];
-    int status = gemm_bf16_OK, v = 0;
     int as_ptx = t->major != device->major;
     struct compiler compiler;
     memset(&compiler, 0, sizeof compiler);
-    while (v < t->count && !status) {
-        const struct image *image = &images[t->first + v];
-        int result = 0;
-        char *text = NULL;
-        status = make_text(&compiler, t, image, as_ptx, &text, error);
+    for (v = t->first; v < t->first + t->count && !status; v++) {
+        struct gemm_bf16_slot *slot = &slots[v - t->first];
+        const struct image *image = &of->image[v];
+        do {
+            char *text = NULL;
+            result = 0;
+            if (as_ptx && image->ptx)
+                status = (text = join(image->ptx, error)) ? gemm_bf16_OK : gemm_bf16_NO_MEMORY;
+            else if (image->source && (as_ptx || !image->cubin)) {
+                status = compiler.library ? gemm_bf16_OK : open_compiler(&compiler, error);
+                status = status ? status : compile(&compiler, of, v, as_ptx, &text, error);
+            }
+            if (!status)
+                status = load_image(k, slot, of, v, text ? text : image->cubin, &result, error);
+            free(text);
+        } while (result == no_binary_for_gpu && (image->source || image->ptx) && !as_ptx++);
         if (!status)
-            status = load_image(k, v, text ? text : image->cubin, &result, error);
-        free(text);
-        if (result == no_binary_for_gpu && !as_ptx && (image->source || image->ptx)) {
-            status = gemm_bf16_OK;
-            as_ptx = 1;
-            continue;
-        }
-        if (!status)
-            count_resident(k, v, t->first + v, device->sm_count);
-        v++;
+            count_resident(k, slot, &of->variant[v], image, device->sm_count);
     }
     close_compiler(&compiler);
     return status;
 }
 
-static int attribute(struct gemm_bf16 *k, int *value, int which, int device, struct gemm_bf16_error *error)
+static int unload_kernel(struct gemm_bf16_state *k, struct gemm_bf16_slot *slots, const struct tables *of,
+                         struct gemm_bf16_error *error)
 {
-    int result = k->driver.device_attribute(value, which, device);
-    return result ? driver_fault(error, result, "cuDeviceGetAttribute", "the current device") : 0;
-}
-
-int gemm_bf16_load(struct gemm_bf16 *kernel, const struct gemm_bf16_driver *driver, struct gemm_bf16_error *error)
-{
-    struct gemm_bf16 *k = kernel;
-    struct gemm_bf16_driver table; /* the caller's may lie in *kernel */
-    struct device device = {0, 0, 0, 0};
-    int status, result, ordinal = 0;
-    if (driver)
-        table = *driver;
+    int status = gemm_bf16_OK, v;
+    for (v = 0; v < of->slots; v++) {
+        int result = slots[v].module ? k->driver.module_unload(slots[v].module) : 0;
+        if (result && !status)
+            status = driver_fault(error, result, "cuModuleUnload", of->name);
+    }
+    if (k->library)
+        dlclose(k->library);
+    memset(slots, 0, (size_t)of->slots * sizeof *slots);
     memset(k, 0, sizeof *k);
-    choose_copy(k);
-    status = driver ? take_driver(k, &table, error) : open_driver(k, error);
-    if (status)
-        goto fail;
-    result = k->driver.version(&k->driver_version);
-    if (result) {
-        status = driver_fault(error, result, "cuDriverGetVersion", "the driver");
-        goto fail;
-    }
-    result = k->driver.context_device(&ordinal);
-    if (result) {
-        status = driver_fault(error, result, "cuCtxGetDevice", "the current context");
-        goto fail;
-    }
-    status = attribute(k, &device.major, major_attribute, ordinal, error);
-    if (!status)
-        status = attribute(k, &device.minor, minor_attribute, ordinal, error);
-    if (!status)
-        status = attribute(k, &device.shared_bytes, shared_attribute, ordinal, error);
-    if (!status)
-        status = attribute(k, &device.sm_count, sm_count_attribute, ordinal, error);
-    if (status)
-        goto fail;
-    k->capability = 10 * device.major + device.minor;
-    k->target = 1 + choose_target(&device);
-    if (k->target == 0) {
-        status = refuse_device(&device, error);
-        goto fail;
-    }
-    status = load_variants(k, &device, error);
-    if (status)
-        goto fail;
-    if (uses_maps(k->target) && !k->driver.encode_tiled) {
-        status = fail(error, gemm_bf16_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeTiled");
-        goto fail;
-    }
-    if (uses_maps(k->target))
-        check_images(k);
-    return gemm_bf16_OK;
-
-fail:
-    gemm_bf16_unload(k, NULL);
     return status;
 }
 
-int gemm_bf16_unload(struct gemm_bf16 *kernel, struct gemm_bf16_error *error)
+/* Looks at the device. 0, or a status. */
+static int find_device(struct gemm_bf16_state *k, struct device *device, int *ordinal, struct gemm_bf16_error *error)
 {
-    int status = gemm_bf16_OK, v;
-    for (v = 0; v < (int)(sizeof kernel->module / sizeof *kernel->module); v++) {
-        int result = kernel->module[v] ? kernel->driver.module_unload(kernel->module[v]) : 0;
-        if (result && !status)
-            status = driver_fault(error, result, "cuModuleUnload", "gemm_bf16");
+    const char *call = "cuDriverGetVersion", *of = "the driver";
+    int i, result = k->driver.version(&k->driver_version);
+    const struct {
+        int attribute; /* CUdevice_attribute */
+        int *value;
+    } asked[] = {{75, &device->major}, {76, &device->minor}, {97, &device->shared_bytes}, {16, &device->sm_count}};
+    if (!result) {
+        call = "cuCtxGetDevice";
+        of = "the current context";
+        result = k->driver.context_device(ordinal);
     }
-    if (kernel->library)
-        dlclose(kernel->library);
-    memset(kernel, 0, sizeof *kernel);
+    for (i = 0; i < 4 && !result; i++) {
+        call = "cuDeviceGetAttribute";
+        of = "the current device";
+        result = k->driver.device_attribute(asked[i].value, asked[i].attribute, *ordinal);
+    }
+    k->capability = 10 * device->major + device->minor;
+    return result ? driver_fault(error, result, call, of) : gemm_bf16_OK;
+}
+
+static int load_kernel(struct gemm_bf16_state *k, struct gemm_bf16_slot *slots, const struct tables *of,
+                const struct gemm_bf16_driver *driver, struct gemm_bf16_error *error)
+{
+    struct gemm_bf16_driver table; /* the caller's may lie in what is loaded */
+    struct device device = {0, 0, 0, 0};
+    int status, ordinal = 0;
+    if (driver)
+        table = *driver;
+    memset(k, 0, sizeof *k);
+    memset(slots, 0, (size_t)of->slots * sizeof *slots);
+    status = open_driver(k, driver ? &table : NULL, error);
+    status = status ? status : find_device(k, &device, &ordinal, error);
+    if (!status && !(k->target = 1 + choose_target(of, &device)))
+        status = refuse_device(of, &device, error);
+    status = status ? status : load_variants(k, slots, of, &device, error);
+    status = status ? status : check_images(k, of, error);
+    if (status)
+        unload_kernel(k, slots, of, NULL);
     return status;
 }
 
 /* ---- check: the arguments ---------------------------------------------------------------------------------------- */
 
-/* A tensor as one call has it: extents and strides in elements, in memory order, the innermost last. */
-struct tensor {
-    uint64_t address;
-    int64_t dim[2], stride[2];
-};
-
-/* Tensors by number. */
-enum {
-    tensor_A,
-    tensor_B,
-    tensor_D,
-    tensors_in_all
-};
-
-/* What a variant asks of a tensor. */
-struct rule {
-    int tensor, rank;
-    uint64_t bytes;       /* of an element */
-    uint64_t align;       /* of address, pitches and, with whole_rows, of the rows; bytes */
-    int whole_rows, map;
-};
-
-INLINE uint64_t pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
-{
-    return extent > 1 ? (uint64_t)stride * element_bytes : 0;
-}
-
-/* The tensors in the order of gemm_bf16_args, with defaults in place of strides of 0; dense: all are. */
-INLINE void resolve(const struct gemm_bf16_args *args, int dense, struct tensor *t)
-{
-    t[tensor_A].address = (uint64_t)(uintptr_t)args->A;
-    t[tensor_A].dim[0] = args->M;
-    t[tensor_A].dim[1] = args->K;
-    t[tensor_A].stride[0] =
-        dense || !args->A_stride[0] ? args->K : args->A_stride[0];
-    t[tensor_B].address = (uint64_t)(uintptr_t)args->B;
-    t[tensor_B].dim[0] = args->N;
-    t[tensor_B].dim[1] = args->K;
-    t[tensor_B].stride[0] =
-        dense || !args->B_stride[0] ? args->K : args->B_stride[0];
-    t[tensor_D].address = (uint64_t)(uintptr_t)args->D;
-    t[tensor_D].dim[0] = args->M;
-    t[tensor_D].dim[1] = args->N;
-    t[tensor_D].stride[0] =
-        dense || !args->D_stride[0] ? args->N : args->D_stride[0];
-}
-
-APART static int refuse_size(struct gemm_bf16_error *error, const char *name, int64_t value, int64_t limit,
-                             int64_t multiple)
-{
-    long long v = (long long)value;
-    if (value < 0)
-        return fail(error, gemm_bf16_INVALID, 0, "%s is %lld, which is no size; write 0 or more", name, v);
-    if (value > limit)
-        return fail(error, gemm_bf16_INVALID, 0,
-                    "%s is %lld, past %lld, the most that the kernel counts to; split the work",
-                    name, v, (long long)limit);
-    return fail(error, gemm_bf16_INVALID, 0, "%s is %lld, no multiple of %lld; pad it to %lld", name, v,
-                (long long)multiple, (long long)((value / multiple + 1) * multiple));
-}
-
 /* The sizes, before any formula over them is computed. */
-INLINE int check_sizes(const struct gemm_bf16_args *args, struct gemm_bf16_error *error)
+APART static int check_sizes(const struct tables *of, const void *args, struct gemm_bf16_error *error)
 {
-    if (args->M < 0 || args->M > 2147482624)
-        return refuse_size(error, "M", args->M, 2147482624, 1);
-    if (args->N < 0 || args->N > 2147482624)
-        return refuse_size(error, "N", args->N, 2147482624, 1);
-    if (args->K < 0 || args->K > 2147482624)
-        return refuse_size(error, "K", args->K, 2147482624, 1);
+    int i;
+    for (i = 0; i < of->size_count; i++) {
+        const struct size *s = &of->size[i];
+        int64_t v;
+        memcpy(&v, (const unsigned char *)args + s->at, sizeof v);
+        if (v < 0)
+            return fail(error, gemm_bf16_INVALID, 0, "%s is %lld, which is no size; write 0 or more", s->name,
+                        (long long)v);
+        if (v > s->limit)
+            return fail(error, gemm_bf16_INVALID, 0,
+                        "%s is %lld, past %lld, the most that the kernel counts to; split the "
+                        "work", s->name, (long long)v, (long long)s->limit);
+        if (v % s->multiple != 0)
+            return fail(error, gemm_bf16_INVALID, 0, "%s is %lld, no multiple of %lld; pad it to %lld", s->name,
+                        (long long)v, (long long)s->multiple, (long long)((v / s->multiple + 1) * s->multiple));
+    }
     return gemm_bf16_OK;
-}
-
-APART static int refuse_address(struct gemm_bf16_error *error, const char *name, uint64_t address)
-{
-    if (address == 0)
-        return fail(error, gemm_bf16_INVALID, 0, "%s is NULL; pass the tensor's device address", name);
-    return fail(error, gemm_bf16_INVALID, 0, "%s is 0x%llx, at or past 2^57, so no device address [TMA-ADDR57]", name,
-                (unsigned long long)address);
-}
-
-APART static int refuse_stride(struct gemm_bf16_error *error, const char *name, int dim, int64_t stride, uint64_t bytes)
-{
-    return fail(error, gemm_bf16_INVALID, 0,
-                "%s_stride[%d] is %lld elements of %llu bytes; strides are 0 or more and below "
-                "2^40 bytes, %llu elements [TMA-STRMAX]", name, dim, (long long)stride, (unsigned long long)bytes,
-                (unsigned long long)(((uint64_t)1 << 40) / bytes));
-}
-
-APART static int refuse_overlap(struct gemm_bf16_error *error, const char *name, int dim, int64_t stride, int64_t row)
-{
-    return fail(error, gemm_bf16_INVALID, 0,
-                "%s_stride[%d] is %lld elements, and the tensor, which is written, would overlap "
-                "itself: its rows have %lld; write %lld or more", name, dim, (long long)stride, (long long)row,
-                (long long)row);
 }
 
 /* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^40 bytes, none of a
  * tensor that is written below its row. */
-INLINE int check_tensors(const struct tensor *t, struct gemm_bf16_error *error)
+APART static int check_tensors(const struct tables *of, const struct tensor *tensor, struct gemm_bf16_error *error)
 {
-    if (t[tensor_A].address >> 57 != 0 ||
-        (t[tensor_A].address == 0 && t[tensor_A].dim[0] > 0 && t[tensor_A].dim[1] > 0))
-        return refuse_address(error, "A", t[tensor_A].address);
-    if ((uint64_t)t[tensor_A].stride[0] >= ((uint64_t)1 << 40) / 2 &&
-        t[tensor_A].dim[0] > 1)
-        return refuse_stride(error, "A", 0, t[tensor_A].stride[0], 2);
-    if (t[tensor_B].address >> 57 != 0 ||
-        (t[tensor_B].address == 0 && t[tensor_B].dim[0] > 0 && t[tensor_B].dim[1] > 0))
-        return refuse_address(error, "B", t[tensor_B].address);
-    if ((uint64_t)t[tensor_B].stride[0] >= ((uint64_t)1 << 40) / 2 &&
-        t[tensor_B].dim[0] > 1)
-        return refuse_stride(error, "B", 0, t[tensor_B].stride[0], 2);
-    if (t[tensor_D].address >> 57 != 0 ||
-        (t[tensor_D].address == 0 && t[tensor_D].dim[0] > 0 && t[tensor_D].dim[1] > 0))
-        return refuse_address(error, "D", t[tensor_D].address);
-    if ((uint64_t)t[tensor_D].stride[0] >= ((uint64_t)1 << 40) / 2 &&
-        t[tensor_D].dim[0] > 1)
-        return refuse_stride(error, "D", 0, t[tensor_D].stride[0], 2);
-    if (t[tensor_D].stride[0] < t[tensor_D].dim[1] &&
-        t[tensor_D].dim[0] > 1)
-        return refuse_overlap(error, "D", 0, t[tensor_D].stride[0],
-                              t[tensor_D].dim[1]);
+    int i, d;
+    for (i = 0; i < of->tensor_count; i++) {
+        const struct gemm_bf16_tensor *about = &of->tensor[i];
+        const struct tensor *t = &tensor[i];
+        const int64_t row = t->dim[about->rank - 1];
+        const uint64_t end = ((uint64_t)1 << 40) / about->element_bytes;
+        int empty = 0;
+        for (d = 0; d < (int)about->rank; d++) {
+            const long long extent = (long long)t->dim[d];
+            empty |= extent <= 0;
+            if (extent < 0 && of->operand[i].signs >> d & 1)
+                return fail(error, gemm_bf16_INVALID, 0, "extent %d of %s is %lld; the sizes must not make it negative",
+                            d,
+                            about->name, extent);
+            if (extent > 4294967296 && of->operand[i].large >> d & 1)
+                return fail(error, gemm_bf16_INVALID, 0, "extent %d of %s is %lld, past 2^32, the most of a "
+                            "tensor map; split the work [TMA-DIM]", d, about->name, extent);
+        }
+        if (t->address == 0 && !empty && !of->operand[i].may_be_null)
+            return fail(error, gemm_bf16_INVALID, 0, "%s is NULL; pass the tensor's device address", about->name);
+        if (t->address >> 57 != 0)
+            return fail(error, gemm_bf16_INVALID, 0, "%s is 0x%llx, at or past 2^57, so no device address "
+                        "[TMA-ADDR57]", about->name, (unsigned long long)t->address);
+        for (d = 0; d + 1 < (int)about->rank; d++) {
+            const long long stride = (long long)t->stride[d];
+            if (t->dim[d] <= 1)
+                continue;
+            if ((uint64_t)stride >= end)
+                return fail(error, gemm_bf16_INVALID, 0,
+                            "%s_stride[%d] is %lld elements of %u bytes; strides are 0 or more "
+                            "and below 2^40 bytes, %llu elements [TMA-STRMAX]", about->name, d, stride,
+                            (unsigned)about->element_bytes, (unsigned long long)end);
+            if (about->out && stride < row)
+                return fail(error, gemm_bf16_INVALID, 0,
+                            "%s_stride[%d] is %lld elements, and the tensor, which is written, "
+                            "would overlap itself: its rows have %lld; write %lld or more", about->name, d, stride,
+                            (long long)row, (long long)row);
+        }
+    }
     return gemm_bf16_OK;
 }
 
-/* Whether every size is in its range, and above 1. Sums of signs with one branch, here and below, for this is what most
- * launches are: nothing has to be put in the place of an extent, stride or address that is never used. */
-INLINE int ordinary_sizes(const struct gemm_bf16_args *args)
+/* Which tensor keeps the variant that asks least from being taken, and what would do. */
+APART static int refuse_alignment(const struct tables *of, int target, const struct tensor *tensor,
+                             struct gemm_bf16_error *error)
 {
-    uint64_t wrong = 0; /* its highest bit */
-    wrong |= ((uint64_t)args->M - 2) | ((uint64_t)2147482624 - (uint64_t)args->M);
-    wrong |= ((uint64_t)args->N - 2) | ((uint64_t)2147482624 - (uint64_t)args->N);
-    wrong |= ((uint64_t)args->K - 2) | ((uint64_t)2147482624 - (uint64_t)args->K);
-    return wrong >> 63 == 0;
+    int i, d;
+    for (i = 0; i < of->tensor_count; i++) {
+        const struct gemm_bf16_tensor *about = &of->tensor[i];
+        const struct rule *r = &of->rule[(target - 1) * of->tensor_count + i];
+        const struct tensor *t = &tensor[i];
+        const unsigned long long align = r->align, element = about->element_bytes;
+        const unsigned long long address = (unsigned long long)t->address;
+        const unsigned long long row = (unsigned long long)t->dim[about->rank - 1] * element;
+        if (address % align != 0)
+            return fail(error, gemm_bf16_INVALID, 0,
+                        "%s is 0x%llx, no multiple of %llu bytes; move the tensor's start, to 0x%llx for example [%s]",
+                        about->name, address, align, address - address % align,
+                        r->map ? "TMA-ADDR16" : "ALIGN");
+        for (d = 0; d + 1 < (int)about->rank; d++) {
+            const unsigned long long bytes = pitch(t, d, element);
+            if (bytes % align != 0)
+                return fail(error, gemm_bf16_INVALID, 0,
+                            "the stride of dimension %d of %s is %lld elements of %s, %llu bytes, no multiple of %llu; "
+                            "pad it to %llu elements and pass that as %s_stride[%d] [%s]", d, about->name,
+                            (long long)t->stride[d], about->dtype, bytes, align, (bytes / align + 1) * align / element,
+                            about->name, d, r->map ? "TMA-STR16" : "ALIGN");
+        }
+        if (r->whole_rows && row % align != 0)
+            return fail(error, gemm_bf16_INVALID, 0,
+                        "rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu "
+                        "elements", about->name, (long long)t->dim[about->rank - 1], about->dtype, align,
+                        (row / align + 1) * align / element);
+        for (d = 0; d + 1 < (int)about->rank; d++)
+            if (r->fixed[d] && t->stride[d] != r->fixed[d])
+                return fail(error, gemm_bf16_INVALID, 0,
+                            "the stride of dimension %d of %s is %lld elements, and the kernel "
+                            "is made for %lld; pass 0 for a tensor that lies densely, or copy it [STRIDE]", d,
+                            about->name, (long long)t->stride[d], (long long)r->fixed[d]);
+    }
+    return fail(error, gemm_bf16_INVALID, 0, "no variant takes these arguments");
 }
 
-/* Whether all strides are the default ones. */
-INLINE int all_dense(const struct gemm_bf16_args *args)
+APART static int refuse_grid(const int64_t *n, struct gemm_bf16_error *error)
 {
-    int64_t given = 0;
-    given |= args->A_stride[0];
-    given |= args->B_stride[0];
-    given |= args->D_stride[0];
-    return given == 0;
+    return fail(error, gemm_bf16_INVALID, 0,
+                "the sizes ask for a grid of %lld x %lld x %lld blocks, more than 2147483647 x "
+                "65535 x 65535; split the work", (long long)n[0], (long long)n[1], (long long)n[2]);
 }
 
-/* Whether every tensor has an address, extents above 1 and strides in their range. */
-INLINE int ordinary_tensors(const struct tensor *t, int dense)
+/* ---- the kernels ----------------------------------------------------------------------------------------------- */
+
+/* gemm_bf16 for sm_80: CUDA, compiled by load. */
+static const char *const source_0[] = {
+};
+
+/* gemm_bf16__unaligned for sm_80: CUDA, compiled by load. */
+static const char *const source_1[] = {
+};
+
+/* gemm_bf16 for sm_90a: CUDA, compiled by load. */
+static const char *const source_2[] = {
+};
+
+/* gemm_bf16__unaligned for sm_90a: CUDA, compiled by load. */
+static const char *const source_3[] = {
+};
+
+static const struct image images[] = {
+    {NULL, source_0, NULL, 1, 0}, {NULL, source_1, NULL, 1, 1}, {NULL, source_2, NULL, 1, 2},
+        {NULL, source_3, NULL, 1, 3}
+};
+
+static const struct gemm_bf16_variant variants[] = {
+    {"", "gemm_bf16", "sm_80", 256, 98304, {1, 1, 1}, 0, 64, -1},
+    {"unaligned", "gemm_bf16__unaligned", "sm_80", 256, 98304, {1, 1, 1}, 0, 64, -1},
+    {"", "gemm_bf16", "sm_90a", 384, 229440, {2, 1, 1}, 0, 448, -1},
+    {"unaligned", "gemm_bf16__unaligned", "sm_90a", 384, 213568, {2, 1, 1}, 0, 320, -1},
+};
+
+static const struct target targets[] = {
+    {"sm_80", 8, 0, 0, 1, 0, 2, 2, 98304},
+    {"sm_90a", 9, 0, 1, 0, 2, 2, 2, 229440},
+};
+
+/* Tensors by number. */
+enum { at_A, at_B, at_D, tensors_in_all };
+
+static const struct gemm_bf16_tensor tensors[] = {
+    {"A", "bf16", "M, K", 2, 2, 2, 16, 0},
+    {"B", "bf16", "N, K", 2, 2, 2, 16, 0},
+    {"D", "bf16", "M, N", 2, 2, 2, 16, 1},
+};
+
+static const struct operand operands[] = {
+    {0, 0, 0}, {0, 0, 0}, {0, 0, 0}
+};
+
+static const struct rule rules[] = {
+    {at_A, 2, 0, 0, {0}}, /* sm_80 */
+    {at_B, 2, 0, 0, {0}}, /* sm_80 */
+    {at_D, 2, 0, 0, {0}}, /* sm_80 */
+    {at_A, 16, 0, 1, {0}}, /* sm_90a */
+    {at_B, 16, 0, 1, {0}}, /* sm_90a */
+    {at_D, 2, 0, 0, {0}}, /* sm_90a */
+};
+
+static const struct size sizes[] = {
+    {"M", offsetof(struct gemm_bf16_args, M), 2147482624, 1},
+    {"N", offsetof(struct gemm_bf16_args, N), 2147482624, 1},
+    {"K", offsetof(struct gemm_bf16_args, K), 2147482624, 1},
+};
+
+/* Images of tensor maps; with parentheses, as a size may have any name. */
+#define MAP_0() 0, 0x46510, 0, 0, 0, 0, 0x3f00000000000000, 0x7f, 0x4000, 0x400, 0, 0, 0, 0, 0, 0
+#define MAP_1() 0, 0x46510, 0, 0, 0, 0, 0x3f00000000000000, 0x7f, 0x4000, 0x400, 0, 0, 0, 0, 0, 0
+#define MAP_2() 0, 0x6510, 0, 0, 0, 0, 0x3f00000000000000, 0x3f, 0x2000, 0x400, 0, 0, 0, 0, 0, 0
+
+static const struct map maps[] = {
+    {"A_map", 2, 9, 3, 2, 2, 2, {64, 128}, {0, 0}, {MAP_0()}},
+    {"B_map", 2, 9, 3, 2, 2, 2, {64, 128}, {0, 0}, {MAP_1()}},
+    {"D_map", 2, 9, 3, 0, 2, 2, {64, 64}, {0, 0}, {MAP_2()}},
+};
+
+/* By variant: those that its parameter holds, in order. */
+static const unsigned char maps_of[][3] = {
+    {0}, {0}, {0, 1, 2}, {0, 1}
+};
+
+static const char *const options[] = {
+    "--std=c++17"
+};
+
+static const struct tables tables = {
+    "gemm_bf16", tensors, operands, tensors_in_all, sizes, 3, rules, maps, 3, targets, 2, images, variants, 2, options,
+    1,
+};
+
+/* ---- patch: the parameter ---------------------------------------------------------------------------------------- */
+
+/* Launches by variant, but for their tensors, sizes and grid. */
+static const struct {
+    struct gemm_bf16_params p ALIGNED;
+} launches[] = {
+    {{{0}, 64, NULL, 0, 256, {1, 1, 1}, 0, 98304, {0, 0, 0}}},
+    {{{0}, 64, NULL, 1, 256, {1, 1, 1}, 0, 98304, {0, 0, 0}}},
+    {{{MAP_0(), MAP_1(), MAP_2()}, 448, NULL, 0, 384, {2, 1, 1}, 0, 229440, {0, 0, 0}}},
+    {{{MAP_0(), MAP_1()}, 320, NULL, 1, 384, {2, 1, 1}, 0, 213568, {0, 0, 0}}},
+};
+
+/* The tensors in the order of gemm_bf16_args, with defaults in place of strides of 0; dense: all are. */
+INLINE void resolve(const struct gemm_bf16_args *args, int dense, struct tensor *t)
 {
-    uint64_t wrong = 0, any = 0;
-    any |= t[tensor_A].address;
-    wrong |= t[tensor_A].address - 1;
+    t[at_A].address = (uint64_t)(uintptr_t)args->A;
+    t[at_A].dim[0] = args->M;
+    t[at_A].dim[1] = args->K;
+    t[at_A].stride[0] = stride_of(dense, args->A_stride[0], args->K);
+    t[at_B].address = (uint64_t)(uintptr_t)args->B;
+    t[at_B].dim[0] = args->N;
+    t[at_B].dim[1] = args->K;
+    t[at_B].stride[0] = stride_of(dense, args->B_stride[0], args->K);
+    t[at_D].address = (uint64_t)(uintptr_t)args->D;
+    t[at_D].dim[0] = args->M;
+    t[at_D].dim[1] = args->N;
+    t[at_D].stride[0] = stride_of(dense, args->D_stride[0], args->N);
+}
+
+static int check_arguments(const struct gemm_bf16_args *args, struct gemm_bf16_error *error)
+{
+    return check_sizes(&tables, args, error);
+}
+
+enum { clusters = 1, programmatic = 0 }; /* whether any variant has them */
+
+/* What a variant has: blocks along x, y and z, items that they count and lists of turns. */
+INLINE void count_work(const struct gemm_bf16_args *args, int v, int64_t sm_count, int64_t *n)
+{
+    n[0] = n[1] = n[2] = 1;
+    n[3] = n[4] = 0;
+    switch (v) {
+    case 0: case 1:
+        n[0] = (args->M + 127) / 128 * ((args->N + 127) / 128);
+        break;
+    case 2: case 3:
+        n[0] = ((args->M + 255) / 256 * ((args->N + 255) / 256) < sm_count / 2
+                ? (args->M + 255) / 256 * ((args->N + 255) / 256) : sm_count / 2) * 2;
+        break;
+    }
+    (void)args, (void)v, (void)sm_count;
+}
+
+/* Whether the tensors are aligned as variants of that shape ask. */
+INLINE int fits(int shape, const struct tensor *t)
+{
+    (void)t;
+    switch (shape) {
+    case 0: case 3: /* gemm_bf16 for sm_80 */
+        return (unaligned(&t[at_A], 2, 2, 15, 0) | unaligned(&t[at_B], 2, 2, 15, 0) |
+                unaligned(&t[at_D], 2, 2, 1, 0)) == 0;
+    case 1: /* gemm_bf16__unaligned for sm_80 */
+        return (unaligned(&t[at_A], 2, 2, 1, 0) | unaligned(&t[at_B], 2, 2, 1, 0) |
+                unaligned(&t[at_D], 2, 2, 1, 0)) == 0;
+    case 2: /* gemm_bf16 for sm_90a */
+        return (unaligned(&t[at_A], 2, 2, 15, 0) | unaligned(&t[at_B], 2, 2, 15, 0) |
+                unaligned(&t[at_D], 2, 2, 15, 1)) == 0;
+    }
+    return 0;
+}
+
+/* In a copy of variant v's launch. patched: whether maps are patched images; else the driver encodes them. */
+INLINE int patch(const struct gemm_bf16_state *k, int shape, int v, int patched, const struct gemm_bf16_args *args,
+                 const struct tensor *t, uint64_t *word, struct gemm_bf16_error *error)
+{
+    int status = gemm_bf16_OK;
+    switch (shape) {
+    case 0: case 1: /* gemm_bf16 for sm_80 */
+        put(word, 0, &t[at_A].address, 8);
+        put(word, 8, &t[at_B].address, 8);
+        put(word, 16, &t[at_D].address, 8);
+        put(word, 24, &t[at_A].stride[0], 8);
+        put(word, 32, &t[at_B].stride[0], 8);
+        put(word, 40, &t[at_D].stride[0], 8);
+        put(word, 48, &args->M, 4);
+        put(word, 52, &args->N, 4);
+        put(word, 56, &args->K, 4);
+        break;
+    case 2: /* gemm_bf16 for sm_90a */
+        put_map(k, patched, &maps[maps_of[v][0]], word, &t[at_A], 2, 2, &status, error);
+        put_map(k, patched, &maps[maps_of[v][1]], word + 16, &t[at_B], 2, 2, &status, error);
+        put_map(k, patched, &maps[maps_of[v][2]], word + 32, &t[at_D], 2, 2, &status, error);
+        put(word, 384, &args->M, 4);
+        put(word, 388, &args->N, 4);
+        put(word, 392, &args->K, 4);
+        break;
+    case 3: /* gemm_bf16__unaligned for sm_90a */
+        put_map(k, patched, &maps[maps_of[v][0]], word, &t[at_A], 2, 2, &status, error);
+        put_map(k, patched, &maps[maps_of[v][1]], word + 16, &t[at_B], 2, 2, &status, error);
+        put(word, 256, &t[at_D].address, 8);
+        put(word, 264, &t[at_D].stride[0], 8);
+        put(word, 272, &args->M, 4);
+        put(word, 276, &args->N, 4);
+        put(word, 280, &args->K, 4);
+        break;
+    }
+    (void)k, (void)v, (void)patched, (void)args, (void)t, (void)word, (void)error;
+    return status;
+}
+
+/* What is out of the ordinary, as a sum of signs: of the sizes, and of the tensors. */
+INLINE uint64_t odd_sizes(const struct gemm_bf16_args *args)
+{
+    (void)args;
+    return odd_size(args->M, 2147482624, 1) | odd_size(args->N, 2147482624, 1) | odd_size(args->K, 2147482624, 1);
+}
+
+INLINE uint64_t odd_tensors(const struct tensor *t, int dense)
+{
+    uint64_t odd = (t[at_A].address - 1) | (t[at_B].address - 1) | (t[at_D].address - 1) |
+        odd_address(t[at_A].address | t[at_B].address | t[at_D].address);
+    odd |= ((uint64_t)t[at_D].stride[0] - (uint64_t)t[at_D].dim[1]);
     if (!dense)
-        wrong |= (uint64_t)t[tensor_A].stride[0] |
-                 (((uint64_t)1 << 40) / 2 - 1 - (uint64_t)t[tensor_A].stride[0]);
-    any |= t[tensor_B].address;
-    wrong |= t[tensor_B].address - 1;
-    if (!dense)
-        wrong |= (uint64_t)t[tensor_B].stride[0] |
-                 (((uint64_t)1 << 40) / 2 - 1 - (uint64_t)t[tensor_B].stride[0]);
-    any |= t[tensor_D].address;
-    wrong |= t[tensor_D].address - 1;
-    wrong |= (uint64_t)t[tensor_D].stride[0] - (uint64_t)t[tensor_D].dim[1];
-    if (!dense)
-        wrong |= (uint64_t)t[tensor_D].stride[0] |
-                 (((uint64_t)1 << 40) / 2 - 1 - (uint64_t)t[tensor_D].stride[0]);
-    wrong |= (((uint64_t)1 << 57) - 1 - any) | any;
-    return wrong >> 63 == 0;
+        odd |= odd_stride(t[at_A].stride[0], 2) | odd_stride(t[at_B].stride[0], 2) | odd_stride(t[at_D].stride[0], 2);
+    return odd;
 }
 
 /* What the two have found, for the compiler. */
 INLINE void assume_ordinary(const struct gemm_bf16_args *args, const struct tensor *t)
 {
-    ASSUME(args->M >= 2 && args->M <= 2147482624);
-    ASSUME(args->N >= 2 && args->N <= 2147482624);
-    ASSUME(args->K >= 2 && args->K <= 2147482624);
-    ASSUME(t[tensor_A].address != 0);
-    ASSUME(t[tensor_A].dim[0] > 1);
-    ASSUME(t[tensor_A].dim[1] > 1);
-    ASSUME(t[tensor_B].address != 0);
-    ASSUME(t[tensor_B].dim[0] > 1);
-    ASSUME(t[tensor_B].dim[1] > 1);
-    ASSUME(t[tensor_D].address != 0);
-    ASSUME(t[tensor_D].dim[0] > 1);
-    ASSUME(t[tensor_D].dim[1] > 1);
+    ASSUME(args->M > 1 && args->M <= 2147482624);
+    ASSUME(args->N > 1 && args->N <= 2147482624);
+    ASSUME(args->K > 1 && args->K <= 2147482624);
+    ASSUME(t[at_A].address != 0);
+    ASSUME(t[at_B].address != 0);
+    ASSUME(t[at_D].address != 0);
+    (void)args;
 }
 
-/* Says which tensor keeps the variant that asks least from being taken, and what would do. */
-APART static int refuse_alignment(const struct gemm_bf16_args *args, const struct rule *rule, int rules,
-                                  struct gemm_bf16_error *error)
+/* Whether all strides are the default ones. */
+INLINE int all_dense(const struct gemm_bf16_args *args)
 {
-    struct tensor tensor[tensors_in_all];
-    int i, d;
-    resolve(args, 0, tensor);
-    for (i = 0; i < rules; i++) {
-        const struct rule *r = &rule[i];
-        const struct tensor *t = &tensor[r->tensor];
-        const char *name = tensors[r->tensor].name;
-        unsigned long long align = (unsigned long long)r->align;
-        if (t->address % r->align != 0)
-            return fail(error, gemm_bf16_INVALID, 0,
-                        "%s is 0x%llx, no multiple of %llu bytes; move the tensor's start, to 0x%llx for example [%s]",
-                        name, (unsigned long long)t->address, align,
-                        (unsigned long long)(t->address - t->address % r->align), r->map ? "TMA-ADDR16" : "ALIGN");
-        for (d = 0; d + 1 < r->rank; d++) {
-            uint64_t bytes = pitch(t->dim[d], t->stride[d], r->bytes);
-            if (bytes % r->align != 0)
-                return fail(error, gemm_bf16_INVALID, 0,
-                            "the stride of dimension %d of %s is %lld elements of %s, %llu bytes, no multiple of %llu; "
-                            "pad it to %llu elements and pass that as %s_stride[%d] [%s]",
-                            d, name, (long long)t->stride[d], tensors[r->tensor].dtype,
-                            (unsigned long long)bytes, align,
-                            (unsigned long long)((bytes / r->align + 1) * r->align / r->bytes), name, d,
-                            r->map ? "TMA-STR16" : "ALIGN");
-        }
-        if (r->whole_rows && (uint64_t)t->dim[r->rank - 1] * r->bytes % r->align != 0)
-            return fail(error, gemm_bf16_INVALID, 0,
-                        "rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu "
-                        "elements", name, (long long)t->dim[r->rank - 1], tensors[r->tensor].dtype, align,
-                        (unsigned long long)(((uint64_t)t->dim[r->rank - 1] * r->bytes / r->align + 1) * r->align /
-                                             r->bytes));
-    }
-    return fail(error, gemm_bf16_INVALID, 0, "no variant takes these arguments");
+    (void)args;
+    return (args->A_stride[0] | args->B_stride[0] | args->D_stride[0]) == 0;
 }
 
-/* ---- patch: tensor maps -----------------------------------------------------------------------------------------
- *
- * A tensor map is 16 words of 64 bits. The image, the numbers below, holds the bits that this kernel's maps always
- * have: type, rank, box, swizzle, promotion, and extents that are constants. These are patched in for each launch:
- *
- *   word      63                              32 31                               0
- *     0     |                              address                                  |
- *     1     |           stride[0] / 16          |              (image)              |
- *     2     |           stride[2] / 16          |           stride[1] / 16          |
- *     3     |    (0)     | h3 | h2 | h1 | h0 |  |           stride[3] / 16          |   h: bits 32-35 of stride / 16
- *     4     |             dim[1] - 1            |             dim[0] - 1            |
- *     5     |             dim[3] - 1            |             dim[2] - 1            |
- *     6     |              (image)              |             dim[4] - 1            |
- *
- * dim[0] is the innermost extent, in elements; stride[i] the bytes from one index of dimension i + 1 to the next. load
- * compares the result with the driver's encoder; where they differ, every map is the driver's. */
+INLINE int ordinary(const struct gemm_bf16_state *k, const struct gemm_bf16_slot *slot,
+                    const struct gemm_bf16_args *args, int dense,
+                    int shape, int v, struct gemm_bf16_params *p);
 
-/* The constant arguments of one cuTensorMapEncodeTiled call. */
-struct map_call {
-    const char *name;
-    int dtype, swizzle, promotion; /* as in cuda.h */
-    uint32_t rank;
-    uint32_t box[5];
-    uint64_t dim[5];               /* 0: not constant */
-    uint64_t stride[4];            /* bytes, of a dense tensor, which stand in the image; 0: not constant */
-};
-
-/* Address, extent and pitch as maps take them: those of an empty tensor, and the stride of a dimension of one index,
- * are never used, but must be valid. */
-INLINE uint64_t map_address(uint64_t address)
+/* In the variant that asks most of those for the sizes. */
+INLINE int params_of_ordinary(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, int dense,
+                              struct gemm_bf16_params *p)
 {
-    return address ? address : 16;
-}
-
-INLINE uint64_t map_dim(int64_t extent)
-{
-    return extent > 0 ? (uint64_t)extent : 1;
-}
-
-INLINE uint64_t map_pitch(int64_t extent, int64_t stride, uint64_t element_bytes)
-{
-    return extent > 1 ? (uint64_t)stride * element_bytes : 16;
-}
-
-/* Driver-version work-arounds: bits of a map that drivers up to a version set wrongly, on devices from a compute
- * capability on. They are cleared in images and in what the driver writes alike; no image here has one set.
- *   bit 85, Blackwell, drivers up to 13.1: sporadic illegal accesses to small tensors (NVIDIA bug 5736804) */
-struct workaround {
-    int capability, driver_version, word;
-    uint64_t clear;
-};
-
-static const struct workaround workarounds[] = {
-    {100, 13010, 1, (uint64_t)1 << 21},
-};
-
-static void work_around(const struct gemm_bf16 *k, uint64_t *map)
-{
-    size_t i;
-    for (i = 0; i < sizeof workarounds / sizeof *workarounds; i++)
-        if (k->capability >= workarounds[i].capability && k->driver_version <= workarounds[i].driver_version)
-            map[workarounds[i].word] &= ~workarounds[i].clear;
-}
-
-/* The driver's encoder; map is written only on success. */
-static int encode(const struct gemm_bf16 *k, const struct map_call *call, uint64_t address, const uint64_t *dim,
-                  const uint64_t *stride, uint64_t *map)
-{
-    static const uint32_t element_stride[5] = {1, 1, 1, 1, 1};
-    unsigned char room[128 + 63]; /* the driver wants a multiple of 64 */
-    unsigned char *aligned = room + (64 - (uintptr_t)room % 64) % 64;
-    int result = k->driver.encode_tiled(aligned, call->dtype, call->rank, (void *)(uintptr_t)address, dim, stride,
-                                        call->box, element_stride, 0, call->swizzle, call->promotion, 0);
-    if (result)
-        return result;
-    memcpy(map, aligned, 128);
-    work_around(k, map);
-    return 0;
-}
-
-APART static int map_fault(const struct map_call *call, int result, struct gemm_bf16_error *error)
-{
-    return driver_fault(error, result, "cuTensorMapEncodeTiled", call->name);
-}
-
-/* A_map: bf16, rank 2, box 64, 128, swizzle 128B, innermost first. */
-static const struct map_call A_map_call = {
-    "A_map", 9, 3, 2, 2, {64, 128}, {0, 0},
-    {0},
-};
-
-#define A_map_image \
-    0x0000000000000000, 0x0000000000046510, 0x0000000000000000, 0x0000000000000000, \
-    0x0000000000000000, 0x0000000000000000, 0x3f00000000000000, 0x000000000000007f, \
-    0x0000000000004000, 0x0000000000000400, 0x0000000000000000, 0x0000000000000000, \
-    0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x0000000000000000
-
-/* In a copy of the image. dense: strides are the default ones. */
-INLINE void A_map_patch(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
-{
-    map[0] = address;
-    map[4] = ((dim[0] - 1) & 0xffffffff) | (dim[1] - 1) << 32;
-    map[1] = 0x0000000000046510 | stride[0] >> 4 << 32;
-    map[3] = stride[0] >> 36 << 32;
-    (void)dense;
-}
-
-static void A_map_whole(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
-{
-    static const uint64_t image[16] = {A_map_image};
-    memcpy(map, image, sizeof image);
-    A_map_patch(map, dense, address, dim, stride);
-}
-
-/* The map of A_map for a tensor. */
-INLINE int A_map(const struct gemm_bf16 *k, int patched, int dense, const struct tensor *t, uint64_t *map,
-                   struct gemm_bf16_error *error)
-{
-    const uint64_t address = map_address(t->address);
-    uint64_t dim[5], stride[4];
-    int result;
-    dim[0] = map_dim(t->dim[1]);
-    dim[1] = map_dim(t->dim[0]);
-    stride[0] = map_pitch(t->dim[0], t->stride[0], 2);
-    if (patched) {
-        A_map_patch(map, dense, address, dim, stride);
-        return gemm_bf16_OK;
-    }
-    result = encode(k, &A_map_call, address, dim, stride, map);
-    return result ? map_fault(&A_map_call, result, error) : 0;
-}
-
-/* B_map: bf16, rank 2, box 64, 128, swizzle 128B, innermost first. */
-static const struct map_call B_map_call = {
-    "B_map", 9, 3, 2, 2, {64, 128}, {0, 0},
-    {0},
-};
-
-#define B_map_image \
-    0x0000000000000000, 0x0000000000046510, 0x0000000000000000, 0x0000000000000000, \
-    0x0000000000000000, 0x0000000000000000, 0x3f00000000000000, 0x000000000000007f, \
-    0x0000000000004000, 0x0000000000000400, 0x0000000000000000, 0x0000000000000000, \
-    0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x0000000000000000
-
-/* In a copy of the image. dense: strides are the default ones. */
-INLINE void B_map_patch(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
-{
-    map[0] = address;
-    map[4] = ((dim[0] - 1) & 0xffffffff) | (dim[1] - 1) << 32;
-    map[1] = 0x0000000000046510 | stride[0] >> 4 << 32;
-    map[3] = stride[0] >> 36 << 32;
-    (void)dense;
-}
-
-static void B_map_whole(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
-{
-    static const uint64_t image[16] = {B_map_image};
-    memcpy(map, image, sizeof image);
-    B_map_patch(map, dense, address, dim, stride);
-}
-
-/* The map of B_map for a tensor. */
-INLINE int B_map(const struct gemm_bf16 *k, int patched, int dense, const struct tensor *t, uint64_t *map,
-                   struct gemm_bf16_error *error)
-{
-    const uint64_t address = map_address(t->address);
-    uint64_t dim[5], stride[4];
-    int result;
-    dim[0] = map_dim(t->dim[1]);
-    dim[1] = map_dim(t->dim[0]);
-    stride[0] = map_pitch(t->dim[0], t->stride[0], 2);
-    if (patched) {
-        B_map_patch(map, dense, address, dim, stride);
-        return gemm_bf16_OK;
-    }
-    result = encode(k, &B_map_call, address, dim, stride, map);
-    return result ? map_fault(&B_map_call, result, error) : 0;
-}
-
-/* D_map: bf16, rank 2, box 64, 64, swizzle 128B, innermost first. */
-static const struct map_call D_map_call = {
-    "D_map", 9, 3, 0, 2, {64, 64}, {0, 0},
-    {0},
-};
-
-#define D_map_image \
-    0x0000000000000000, 0x0000000000006510, 0x0000000000000000, 0x0000000000000000, \
-    0x0000000000000000, 0x0000000000000000, 0x3f00000000000000, 0x000000000000003f, \
-    0x0000000000002000, 0x0000000000000400, 0x0000000000000000, 0x0000000000000000, \
-    0x0000000000000000, 0x0000000000000000, 0x0000000000000000, 0x0000000000000000
-
-/* In a copy of the image. dense: strides are the default ones. */
-INLINE void D_map_patch(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
-{
-    map[0] = address;
-    map[4] = ((dim[0] - 1) & 0xffffffff) | (dim[1] - 1) << 32;
-    map[1] = 0x0000000000006510 | stride[0] >> 4 << 32;
-    map[3] = stride[0] >> 36 << 32;
-    (void)dense;
-}
-
-static void D_map_whole(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride)
-{
-    static const uint64_t image[16] = {D_map_image};
-    memcpy(map, image, sizeof image);
-    D_map_patch(map, dense, address, dim, stride);
-}
-
-/* The map of D_map for a tensor. */
-INLINE int D_map(const struct gemm_bf16 *k, int patched, int dense, const struct tensor *t, uint64_t *map,
-                   struct gemm_bf16_error *error)
-{
-    const uint64_t address = map_address(t->address);
-    uint64_t dim[5], stride[4];
-    int result;
-    dim[0] = map_dim(t->dim[1]);
-    dim[1] = map_dim(t->dim[0]);
-    stride[0] = map_pitch(t->dim[0], t->stride[0], 2);
-    if (patched) {
-        D_map_patch(map, dense, address, dim, stride);
-        return gemm_bf16_OK;
-    }
-    result = encode(k, &D_map_call, address, dim, stride, map);
-    return result ? map_fault(&D_map_call, result, error) : 0;
-}
-
-/* ---- load: images against the driver ----------------------------------------------------------------------------- */
-
-struct map {
-    const struct map_call *call;
-    void (*patch)(uint64_t *map, int dense, uint64_t address, const uint64_t *dim, const uint64_t *stride);
-    unsigned targets; /* bit i: targets[i] has it */
-};
-
-static const struct map maps[] = {
-    {&A_map_call, A_map_whole, 2u},
-    {&B_map_call, B_map_whole, 2u},
-    {&D_map_call, D_map_whole, 2u},
-};
-enum { map_count = sizeof maps / sizeof *maps };
-
-static int uses_maps(int target)
-{
-    int i, uses = 0;
-    for (i = 0; i < map_count; i++)
-        uses |= (int)(maps[i].targets >> (target - 1) & 1u);
-    return uses;
-}
-
-/* Call number n of a fixed list that crosses every bit of every patched field: each bit alone, then all of them; before
- * that a dense tensor, whose strides the image has by itself where they are constants. Returns 0 past the end. */
-static int sample(const struct map_call *call, unsigned n, int *dense, uint64_t *address, uint64_t *dim,
-                  uint64_t *stride)
-{
-    enum { address_low = 4, address_bits = 53, dim_bits = 32, stride_low = 4, stride_bits = 36 };
-    uint32_t i;
-    *dense = n == 0 && call->stride[0] != 0;
-    *address = (uint64_t)1 << 32;
-    for (i = 0; i < call->rank; i++)
-        dim[i] = call->dim[i] ? call->dim[i] : 1;
-    for (i = 0; i + 1 < call->rank; i++)
-        stride[i] = *dense ? call->stride[i] : 16;
-    if (n == 0)
-        return 1;
-    n--;
-    if (n < address_bits) {
-        *address = (uint64_t)1 << (address_low + n);
-        return 1;
-    }
-    n -= address_bits;
-    for (i = 0; i < call->rank; i++) {
-        if (call->dim[i])
-            continue;
-        if (n < dim_bits) {
-            dim[i] = ((uint64_t)1 << n) + 1;
-            return 1;
-        }
-        n -= dim_bits;
-    }
-    for (i = 0; i + 1 < call->rank; i++) {
-        if (n < stride_bits) {
-            stride[i] = (uint64_t)1 << (stride_low + n);
-            return 1;
-        }
-        n -= stride_bits;
-    }
-    *address = (((uint64_t)1 << address_bits) - 1) << address_low;
-    for (i = 0; i < call->rank; i++)
-        if (!call->dim[i])
-            dim[i] = (uint64_t)1 << dim_bits;
-    for (i = 0; i + 1 < call->rank; i++)
-        stride[i] = (((uint64_t)1 << stride_bits) - 1) << stride_low;
-    return n == 0;
-}
-
-/* Compares one map's image with the driver; says what differs in k->images. */
-static int image_agrees(struct gemm_bf16 *k, const struct map *m)
-{
-    uint64_t ours[16], theirs[16], address, dim[5], stride[4];
-    unsigned n;
-    int dense, word, result;
-    for (n = 0; sample(m->call, n, &dense, &address, dim, stride); n++) {
-        m->patch(ours, dense, address, dim, stride);
-        work_around(k, ours);
-        result = encode(k, m->call, address, dim, stride, theirs);
-        if (result) {
-            snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with CUresult "
-                     "%d (%s)", m->call->name, n, result, result_name(result));
+    switch (kernel->state.target) {
+    case 1: /* sm_80 */
+        return ordinary(&kernel->state, kernel->slot, args, dense, 0, 0, p);
+    case 2: /* sm_90a */
+        if (!LIKELY(kernel->state.static_images))
             return 0;
-        }
-        for (word = 0; word < 16; word++) {
-            if (ours[word] == theirs[word])
-                continue;
-            snprintf(k->images, sizeof k->images,
-                     "%s: in call %u of the check, word %d of the driver's map is 0x%llx, not 0x%llx", m->call->name, n,
-                     word, (unsigned long long)theirs[word], (unsigned long long)ours[word]);
-            return 0;
-        }
+        return ordinary(&kernel->state, kernel->slot, args, dense, 2, 2, p);
+    default:
+        return 0;
     }
-    return 1;
-}
-
-static void check_images(struct gemm_bf16 *k)
-{
-    int i;
-    k->static_images = 1;
-    for (i = 0; i < map_count && k->static_images; i++)
-        if (maps[i].targets >> (k->target - 1) & 1u)
-            k->static_images = image_agrees(k, &maps[i]);
-}
-
-/* ---- patch: the parameter ---------------------------------------------------------------------------------------- */
-
-INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
-{
-    memcpy((unsigned char *)word + offset, value, bytes);
 }
 
 /* A launch's bytes are copied by a function that load chooses, as what a compiler puts in the place of memcpy takes
@@ -1266,10 +1275,10 @@ INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
 #if defined(__GNUC__) && defined(__x86_64__)
 typedef uint64_t lanes __attribute__((vector_size(32), aligned(8), may_alias));
 
-/* memcpy of a struct gemm_bf16_params; the last 32 bytes overlap those before. */
+/* memcpy of a launch's parameters; the last 32 bytes overlap those before. */
 __attribute__((target("avx"))) TOGETHER static void *copy_avx(void *to, const void *from, size_t bytes)
 {
-    enum { count = sizeof(struct gemm_bf16_params) / sizeof(lanes) };
+    enum { turns = sizeof(struct gemm_bf16_params) / sizeof(lanes) };
     const size_t last = sizeof(struct gemm_bf16_params) - sizeof(lanes);
     lanes *t = (lanes *)to;
     const lanes *f = (const lanes *)from;
@@ -1277,7 +1286,7 @@ __attribute__((target("avx"))) TOGETHER static void *copy_avx(void *to, const vo
 #if defined(__clang__) || __GNUC__ >= 8
 #pragma GCC unroll 256
 #endif
-    for (i = 0; i < count; i++)
+    for (i = 0; i < turns; i++)
         t[i] = f[i];
     *(lanes *)((unsigned char *)to + last) = *(const lanes *)((const unsigned char *)from + last);
     __builtin_ia32_vzeroupper(); /* compilers add it by themselves only where they optimise */
@@ -1286,7 +1295,7 @@ __attribute__((target("avx"))) TOGETHER static void *copy_avx(void *to, const vo
 }
 #endif
 
-static void choose_copy(struct gemm_bf16 *k)
+static void choose_copy(struct gemm_bf16_state *k)
 {
     k->copy = memcpy;
 #if defined(__GNUC__) && defined(__x86_64__)
@@ -1295,391 +1304,85 @@ static void choose_copy(struct gemm_bf16 *k)
 #endif
 }
 
-/* Stores the grid; an extent of 0 anywhere stores zeros. */
-INLINE int put_grid(struct gemm_bf16_params *p, int64_t x, int64_t y, int64_t z, struct gemm_bf16_error *error)
+/* In a copy of variant v's launch, where `slot` has it loaded. 0, or why it is none. */
+INLINE int fill_launch(const struct gemm_bf16_state *k, const struct gemm_bf16_slot *slot, int shape, int v,
+                       int patched,
+                const struct gemm_bf16_args *args, const struct tensor *t, struct gemm_bf16_params *p,
+                    struct gemm_bf16_error *error)
 {
-    if (x <= 0 || y <= 0 || z <= 0)
-        x = y = z = 0;
-    if (x > 2147483647 || y > 65535 || z > 65535)
-        return fail(error, gemm_bf16_INVALID, 0, "the sizes ask for a grid of %lld x %lld x %lld blocks, more than "
-                    "2147483647 x 65535 x 65535; split the work", (long long)x, (long long)y, (long long)z);
-    p->grid[0] = (uint32_t)x;
-    p->grid[1] = (uint32_t)y;
-    p->grid[2] = (uint32_t)z;
-    return gemm_bf16_OK;
-}
-
-/* gemm_bf16 for sm_80. */
-INLINE int fits_sm_80(const struct tensor *t)
-{
-    uint64_t low = 0; /* what lies below the alignment that this variant asks for */
-    low |= t[tensor_A].address & 15;
-    low |= pitch(t[tensor_A].dim[0], t[tensor_A].stride[0], 2) & 15;
-    low |= t[tensor_B].address & 15;
-    low |= pitch(t[tensor_B].dim[0], t[tensor_B].stride[0], 2) & 15;
-    low |= t[tensor_D].address & 1;
-    return low == 0;
-}
-
-INLINE int grid_sm_80(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *p,
-                        struct gemm_bf16_error *error)
-{
-    (void)k;
-    return put_grid(p, (args->M + 127) / 128 * ((args->N + 127) / 128), 1, 1, error);
-}
-
-/* A launch of gemm_bf16 for sm_80, but for its tensors, sizes and grid. */
-static const struct gemm_bf16_params launch_sm_80 ALIGNED = {
-    {
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0,
-    },
-    64, NULL, 0, 256, {1, 1, 1},
-    0, 98304, {0, 0, 0},
-};
-
-/* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
- * strides are the default ones. */
-INLINE int patch_sm_80(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
-                          const struct tensor *t, struct gemm_bf16_params *p, struct gemm_bf16_error *error)
-{
-    p->function = k->function[0];
-    put(p->word, 0, &t[tensor_A].address, 8);
-    put(p->word, 8, &t[tensor_B].address, 8);
-    put(p->word, 16, &t[tensor_D].address, 8);
-    put(p->word, 24, &t[tensor_A].stride[0], 8);
-    put(p->word, 32, &t[tensor_B].stride[0], 8);
-    put(p->word, 40, &t[tensor_D].stride[0], 8);
-    {
-        const int32_t value = (int32_t)args->M;
-        put(p->word, 48, &value, 4);
-    }
-    {
-        const int32_t value = (int32_t)args->N;
-        put(p->word, 52, &value, 4);
-    }
-    {
-        const int32_t value = (int32_t)args->K;
-        put(p->word, 56, &value, 4);
-    }
-    (void)patched;
-    (void)dense;
-    return grid_sm_80(k, args, p, error);
-}
-
-/* gemm_bf16__unaligned for sm_80. */
-INLINE int fits_sm_80_unaligned(const struct tensor *t)
-{
-    uint64_t low = 0; /* what lies below the alignment that this variant asks for */
-    low |= t[tensor_A].address & 1;
-    low |= t[tensor_B].address & 1;
-    low |= t[tensor_D].address & 1;
-    return low == 0;
-}
-
-INLINE int grid_sm_80_unaligned(const struct gemm_bf16 *k, const struct gemm_bf16_args *args,
-                                struct gemm_bf16_params *p,
-                        struct gemm_bf16_error *error)
-{
-    (void)k;
-    return put_grid(p, (args->M + 127) / 128 * ((args->N + 127) / 128), 1, 1, error);
-}
-
-/* A launch of gemm_bf16__unaligned for sm_80, but for its tensors, sizes and grid. */
-static const struct gemm_bf16_params launch_sm_80_unaligned ALIGNED = {
-    {
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-        0, 0, 0, 0, 0, 0, 0, 0,
-    },
-    64, NULL, 1, 256, {1, 1, 1},
-    0, 98304, {0, 0, 0},
-};
-
-/* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
- * strides are the default ones. */
-INLINE int patch_sm_80_unaligned(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
-                          const struct tensor *t, struct gemm_bf16_params *p, struct gemm_bf16_error *error)
-{
-    p->function = k->function[1];
-    put(p->word, 0, &t[tensor_A].address, 8);
-    put(p->word, 8, &t[tensor_B].address, 8);
-    put(p->word, 16, &t[tensor_D].address, 8);
-    put(p->word, 24, &t[tensor_A].stride[0], 8);
-    put(p->word, 32, &t[tensor_B].stride[0], 8);
-    put(p->word, 40, &t[tensor_D].stride[0], 8);
-    {
-        const int32_t value = (int32_t)args->M;
-        put(p->word, 48, &value, 4);
-    }
-    {
-        const int32_t value = (int32_t)args->N;
-        put(p->word, 52, &value, 4);
-    }
-    {
-        const int32_t value = (int32_t)args->K;
-        put(p->word, 56, &value, 4);
-    }
-    (void)patched;
-    (void)dense;
-    return grid_sm_80_unaligned(k, args, p, error);
-}
-
-/* gemm_bf16 for sm_90a. */
-INLINE int fits_sm_90a(const struct tensor *t)
-{
-    uint64_t low = 0; /* what lies below the alignment that this variant asks for */
-    low |= t[tensor_A].address & 15;
-    low |= pitch(t[tensor_A].dim[0], t[tensor_A].stride[0], 2) & 15;
-    low |= t[tensor_B].address & 15;
-    low |= pitch(t[tensor_B].dim[0], t[tensor_B].stride[0], 2) & 15;
-    low |= t[tensor_D].address & 15;
-    low |= pitch(t[tensor_D].dim[0], t[tensor_D].stride[0], 2) & 15;
-    low |= (uint64_t)t[tensor_D].dim[1] * 2 & 15;
-    return low == 0;
-}
-
-INLINE int grid_sm_90a(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, struct gemm_bf16_params *p,
-                        struct gemm_bf16_error *error)
-{
-    const int64_t sm_count = k->resident[0];
-    return put_grid(p,
-                    ((args->M + 255) / 256 * ((args->N + 255) / 256) < sm_count / 2
-                     ? (args->M + 255) / 256 * ((args->N + 255) / 256) : sm_count / 2) * 2, 1, 1, error);
-}
-
-/* A launch of gemm_bf16 for sm_90a, but for its tensors, sizes and grid. */
-static const struct gemm_bf16_params launch_sm_90a ALIGNED = {
-    {
-        A_map_image,
-        B_map_image,
-        D_map_image,
-        0, 0, 0, 0, 0, 0, 0, 0,
-    },
-    448, NULL, 0, 384, {2, 1, 1},
-    0, 229440, {0, 0, 0},
-};
-
-/* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
- * strides are the default ones. */
-INLINE int patch_sm_90a(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
-                          const struct tensor *t, struct gemm_bf16_params *p, struct gemm_bf16_error *error)
-{
-    int status;
-    p->function = k->function[0];
-    status = A_map(k, patched, dense, &t[tensor_A], p->word, error);
-    if (status)
-        return status;
-    status = B_map(k, patched, dense, &t[tensor_B], p->word + 16, error);
-    if (status)
-        return status;
-    status = D_map(k, patched, dense, &t[tensor_D], p->word + 32, error);
-    if (status)
-        return status;
-    {
-        const int32_t value = (int32_t)args->M;
-        put(p->word, 384, &value, 4);
-    }
-    {
-        const int32_t value = (int32_t)args->N;
-        put(p->word, 388, &value, 4);
-    }
-    {
-        const int32_t value = (int32_t)args->K;
-        put(p->word, 392, &value, 4);
-    }
-    (void)dense;
-    return grid_sm_90a(k, args, p, error);
-}
-
-/* gemm_bf16__unaligned for sm_90a. */
-INLINE int fits_sm_90a_unaligned(const struct tensor *t)
-{
-    uint64_t low = 0; /* what lies below the alignment that this variant asks for */
-    low |= t[tensor_A].address & 15;
-    low |= pitch(t[tensor_A].dim[0], t[tensor_A].stride[0], 2) & 15;
-    low |= t[tensor_B].address & 15;
-    low |= pitch(t[tensor_B].dim[0], t[tensor_B].stride[0], 2) & 15;
-    low |= t[tensor_D].address & 1;
-    return low == 0;
-}
-
-INLINE int grid_sm_90a_unaligned(const struct gemm_bf16 *k, const struct gemm_bf16_args *args,
-                                 struct gemm_bf16_params *p,
-                        struct gemm_bf16_error *error)
-{
-    const int64_t sm_count = k->resident[1];
-    return put_grid(p,
-                    ((args->M + 255) / 256 * ((args->N + 255) / 256) < sm_count / 2
-                     ? (args->M + 255) / 256 * ((args->N + 255) / 256) : sm_count / 2) * 2, 1, 1, error);
-}
-
-/* A launch of gemm_bf16__unaligned for sm_90a, but for its tensors, sizes and grid. */
-static const struct gemm_bf16_params launch_sm_90a_unaligned ALIGNED = {
-    {
-        A_map_image,
-        B_map_image,
-        0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
-    },
-    320, NULL, 1, 384, {2, 1, 1},
-    0, 213568, {0, 0, 0},
-};
-
-/* In a copy of that launch. patched: whether maps are patched images; else the driver encodes them. dense: whether all
- * strides are the default ones. */
-INLINE int patch_sm_90a_unaligned(const struct gemm_bf16 *k, int patched, int dense, const struct gemm_bf16_args *args,
-                          const struct tensor *t, struct gemm_bf16_params *p, struct gemm_bf16_error *error)
-{
-    int status;
-    p->function = k->function[1];
-    status = A_map(k, patched, dense, &t[tensor_A], p->word, error);
-    if (status)
-        return status;
-    status = B_map(k, patched, dense, &t[tensor_B], p->word + 16, error);
-    if (status)
-        return status;
-    put(p->word, 256, &t[tensor_D].address, 8);
-    put(p->word, 264, &t[tensor_D].stride[0], 8);
-    {
-        const int32_t value = (int32_t)args->M;
-        put(p->word, 272, &value, 4);
-    }
-    {
-        const int32_t value = (int32_t)args->N;
-        put(p->word, 276, &value, 4);
-    }
-    {
-        const int32_t value = (int32_t)args->K;
-        put(p->word, 280, &value, 4);
-    }
-    (void)dense;
-    return grid_sm_90a_unaligned(k, args, p, error);
-}
-
-/* What the variant that asks least asks, on sm_80. */
-static const struct rule rules_sm_80[] = {
-    {tensor_A, 2, 2, 2, 0, 0},
-    {tensor_B, 2, 2, 2, 0, 0},
-    {tensor_D, 2, 2, 2, 0, 0},
-};
-
-/* What the variant that asks least asks, on sm_90a. */
-static const struct rule rules_sm_90a[] = {
-    {tensor_A, 2, 2, 16, 0, 1},
-    {tensor_B, 2, 2, 16, 0, 1},
-    {tensor_D, 2, 2, 2, 0, 0},
-};
-
-/* The first variant that the tensors fit. */
-INLINE int choose(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, const struct tensor *t,
-                         struct gemm_bf16_params *p, struct gemm_bf16_error *error)
-{
-    switch (k->target) {
-    case 1: /* sm_80 */
-        if (fits_sm_80(t)) {
-            k->copy(p, &launch_sm_80, sizeof *p);
-            return patch_sm_80(k, k->static_images, 0, args, t, p, error);
-        }
-        if (fits_sm_80_unaligned(t)) {
-            k->copy(p, &launch_sm_80_unaligned, sizeof *p);
-            return patch_sm_80_unaligned(k, k->static_images, 0, args, t, p, error);
-        }
-        return refuse_alignment(args, rules_sm_80, sizeof rules_sm_80 / sizeof *rules_sm_80, error);
-    case 2: /* sm_90a */
-        if (fits_sm_90a(t)) {
-            k->copy(p, &launch_sm_90a, sizeof *p);
-            return patch_sm_90a(k, k->static_images, 0, args, t, p, error);
-        }
-        if (fits_sm_90a_unaligned(t)) {
-            k->copy(p, &launch_sm_90a_unaligned, sizeof *p);
-            return patch_sm_90a_unaligned(k, k->static_images, 0, args, t, p, error);
-        }
-        return refuse_alignment(args, rules_sm_90a, sizeof rules_sm_90a / sizeof *rules_sm_90a, error);
-    default:
-        return fail(error, gemm_bf16_INVALID, 0, "the kernel is not loaded");
-    }
-}
-
-/* Whether these sizes leave nothing to compute; what their tensors are then does not matter. */
-APART static int launches_nothing(const struct gemm_bf16 *k, const struct gemm_bf16_args *args)
-{
-    struct gemm_bf16_params p;
-    memset(&p, 0, sizeof p);
-    switch (k->target) {
-    case 1:
-        return !grid_sm_80_unaligned(k, args, &p, NULL) && p.grid[0] == 0;
-    case 2:
-        return !grid_sm_90a_unaligned(k, args, &p, NULL) && p.grid[0] == 0;
-    default:
-        return 0;
-    }
+    int64_t n[5];
+    int status = patch(k, shape, v, patched, args, t, p->word, error);
+    p->function = slot->function;
+    count_work(args, v, slot->resident, n);
+    return status ? status : put_grid(n, p->grid, error);
 }
 
 /* Any arguments: those that are refused, empty tensors, maps that the driver encodes. */
-APART static int params_of_any(const struct gemm_bf16 *k, const struct gemm_bf16_args *args,
-                               struct gemm_bf16_params *params,
-                              struct gemm_bf16_error *error)
+APART static int params_of_any(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args,
+                               struct gemm_bf16_params *p,
+                               struct gemm_bf16_error *error)
 {
+    const struct target *target = kernel->state.target ? &targets[kernel->state.target - 1] : NULL;
     struct tensor t[tensors_in_all];
-    int status = check_sizes(args, error);
+    int64_t n[5];
+    int v, last, status = check_arguments(args, error);
     if (status)
         return status;
     resolve(args, 0, t);
-    status = check_tensors(t, error);
-    if (!status)
-        status = choose(k, args, t, params, error);
-    if (status == gemm_bf16_INVALID && launches_nothing(k, args)) {
-        memset(params, 0, sizeof *params);
-        return gemm_bf16_OK;
+    status = check_tensors(&tables, t, error);
+    if (!target)
+        return status ? status : fail(error, gemm_bf16_INVALID, 0, "the kernel is not loaded");
+    last = target->first + target->own - 1;
+    v = target->first;
+    while (v < last && !fits(images[v].shape, t))
+        v++;
+    if (!status && !fits(images[v].shape, t))
+        status = refuse_alignment(&tables, kernel->state.target, t, error);
+    if (!status) {
+        memcpy(p, &launches[v].p, sizeof *p);
+        status = fill_launch(&kernel->state, &kernel->slot[v - target->first], images[v].shape, v,
+                      kernel->state.static_images, args, t, p, error);
     }
-    return status;
+    if (status != gemm_bf16_INVALID)
+        return status;
+    /* Where the sizes leave nothing to compute, it does not matter what their tensors are. */
+    count_work(args, last, kernel->slot[target->own - 1].resident, n);
+    if (put_grid(n, p->grid, NULL) || p->grid[0])
+        return status;
+    memset(p, 0, sizeof *p);
+    return gemm_bf16_OK;
 }
 
-/* Arguments that need no substitute, in the variant that asks most. Returns whether *params is filled. The copy comes
+/* Arguments that need no substitute, in a variant whose tensors they fit. Returns whether *p is filled. The copy comes
  * first: nothing but pointers must be kept across it. */
-INLINE int params_of_ordinary(const struct gemm_bf16 *k, const struct gemm_bf16_args *args, int dense,
-                              struct gemm_bf16_params *params)
+INLINE int ordinary(const struct gemm_bf16_state *k, const struct gemm_bf16_slot *slot,
+                    const struct gemm_bf16_args *args, int dense,
+                    int shape, int v, struct gemm_bf16_params *p)
 {
     struct tensor t[tensors_in_all];
-    switch (k->target) {
-    case 1: /* sm_80 */
-        k->copy(params, &launch_sm_80, sizeof *params);
-        resolve(args, dense, t);
-        if (!LIKELY(ordinary_tensors(t, dense)))
-            return 0;
-        assume_ordinary(args, t);
-        return LIKELY(fits_sm_80(t)) && !patch_sm_80(k, 1, dense, args, t, params, NULL);
-    case 2: /* sm_90a */
-        if (!LIKELY(k->static_images))
-            return 0;
-        k->copy(params, &launch_sm_90a, sizeof *params);
-        resolve(args, dense, t);
-        if (!LIKELY(ordinary_tensors(t, dense)))
-            return 0;
-        assume_ordinary(args, t);
-        return LIKELY(fits_sm_90a(t)) && !patch_sm_90a(k, 1, dense, args, t, params, NULL);
-    default:
+    k->copy(p, &launches[v].p, sizeof *p);
+    resolve(args, dense, t);
+    if (!LIKELY(odd_tensors(t, dense) >> 63 == 0))
         return 0;
-    }
+    assume_ordinary(args, t);
+    return LIKELY(fits(shape, t)) && !fill_launch(k, slot, shape, v, 1, args, t, p, NULL);
 }
 
-APART static int params_of_strided(const struct gemm_bf16 *k, const struct gemm_bf16_args *args,
-                                   struct gemm_bf16_params *params)
+APART static int params_of_strided(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args,
+                                   struct gemm_bf16_params *p)
 {
-    return params_of_ordinary(k, args, 0, params);
+    return params_of_ordinary(kernel, args, 0, p);
 }
 
-/* gemm_bf16_params; launch calls it without a detour through the linker's table. */
-TOGETHER APART static int prepare(const struct gemm_bf16 *k, const struct gemm_bf16_args *args,
-                                  struct gemm_bf16_params *params,
+/* What follows it; launch calls it without a detour through the linker's table. */
+TOGETHER APART static int prepare(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args,
+                                  struct gemm_bf16_params *p,
                                   struct gemm_bf16_error *error)
 {
-    if (LIKELY(ordinary_sizes(args))) {
-        if (all_dense(args) ? params_of_ordinary(k, args, 1, params) : params_of_strided(k, args, params))
-            return gemm_bf16_OK;
-    }
-    return params_of_any(k, args, params, error);
+    if (LIKELY(odd_sizes(args) >> 63 == 0) &&
+        (all_dense(args) ? params_of_ordinary(kernel, args, 1, p) : params_of_strided(kernel, args, p)))
+        return gemm_bf16_OK;
+    return params_of_any(kernel, args, p, error);
 }
 
 int gemm_bf16_params(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, struct gemm_bf16_params *params,
@@ -1688,72 +1391,64 @@ int gemm_bf16_params(const struct gemm_bf16 *kernel, const struct gemm_bf16_args
     return prepare(kernel, args, params, error);
 }
 
-/* ---- launch ---------------------------------------------------------------------------------------------------- */
+/* ---- what the header declares ----------------------------------------------------------------------------------- */
+
+int gemm_bf16_load(struct gemm_bf16 *kernel, const struct gemm_bf16_driver *driver, struct gemm_bf16_error *error)
+{
+    int status = load_kernel(&kernel->state, kernel->slot, &tables, driver, error);
+    if (!status)
+        choose_copy(&kernel->state);
+    return status;
+}
 
 int gemm_bf16_workspace(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, uint64_t *bytes,
                       struct gemm_bf16_error *error)
 {
-    int status = check_sizes(args, error);
     (void)kernel;
     *bytes = 0;
-    return status;
+    return check_arguments(args, error);
+}
+
+int gemm_bf16_unload(struct gemm_bf16 *kernel, struct gemm_bf16_error *error)
+{
+    return unload_kernel(&kernel->state, kernel->slot, &tables, error);
 }
 
 TOGETHER int gemm_bf16_launch(const struct gemm_bf16 *kernel, const struct gemm_bf16_args *args, void *stream,
                             struct gemm_bf16_error *error)
 {
     struct gemm_bf16_params p ALIGNED;
+    struct launch_attribute attribute[2];
     struct launch_config config;
+    static const uint32_t alone[3] = {1, 1, 1}; /* a block without a cluster */
     void *arguments[1];
     int result, status = prepare(kernel, args, &p, error);
     if (status || p.grid[0] == 0)
         return status;
-    configure(&config, targets[kernel->target - 1].first + p.variant, p.grid, stream);
     arguments[0] = p.word; /* one struct is the kernel's only parameter; the driver copies it */
-    result = kernel->driver.launch(&config, p.function, arguments, NULL);
-    return result ? driver_fault(error, result, "cuLaunchKernelEx", "gemm_bf16") : 0;
+    configure(&config, attribute, p.grid, p.threads, p.shared_bytes, clusters ? p.cluster : alone,
+              programmatic ? p.programmatic : 0, stream);
+    result = kernel->state.driver.launch(&config, p.function, arguments, NULL);
+    return result ? driver_fault(error, result, "cuLaunchKernelEx", tables.name) : 0;
 }
 
 void gemm_bf16_info(const struct gemm_bf16 *kernel, struct gemm_bf16_info *info)
 {
-    const struct target *t = kernel->target == 0 ? NULL : &targets[kernel->target - 1];
-    info->name = "gemm_bf16";
+    const struct target *t = kernel->state.target == 0 ? NULL : &targets[kernel->state.target - 1];
+    info->name = tables.name;
     info->generator = 1;
     info->arch = t ? t->arch : "";
-    info->capability = kernel->capability;
-    info->driver_version = kernel->driver_version;
+    info->capability = kernel->state.capability;
+    info->driver_version = kernel->state.driver_version;
     info->tensor = tensors;
     info->tensor_count = tensors_in_all;
     info->variant = t ? &variants[t->first] : variants;
     info->variant_count = t ? t->count : 0;
-    info->static_images = kernel->static_images;
-    info->images = kernel->images;
+    info->static_images = kernel->state.static_images;
+    info->images = kernel->state.images;
 }
 
 const char *gemm_bf16_strerror(int status)
 {
-    switch (status) {
-    case gemm_bf16_OK:
-        return "done";
-    case gemm_bf16_INVALID:
-        return "an argument is refused";
-    case gemm_bf16_NO_DRIVER:
-        return "CUDA driver not found";
-    case gemm_bf16_OLD_DRIVER:
-        return "CUDA driver is too old";
-    case gemm_bf16_NO_CONTEXT:
-        return "no current CUDA context";
-    case gemm_bf16_UNSUPPORTED:
-        return "no variant for this device";
-    case gemm_bf16_NO_COMPILER:
-        return "NVRTC not found, or too old";
-    case gemm_bf16_COMPILE:
-        return "compilation failed";
-    case gemm_bf16_NO_MEMORY:
-        return "out of memory";
-    case gemm_bf16_DRIVER:
-        return "CUDA driver call failed";
-    default:
-        return "unknown status";
-    }
+    return status_words(status);
 }

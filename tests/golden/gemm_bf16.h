@@ -59,21 +59,53 @@ struct gemm_bf16_driver {
                         int swizzle, int promotion, int fill); /* cuTensorMapEncodeTiled; NULL where no map is used */
 };
 
+/* What can be known of a variant without a device. */
+struct gemm_bf16_variant {
+    const char *name;       /* "" or, for example, "unaligned" */
+    const char *entry;      /* the kernel's symbol */
+    const char *arch;       /* "sm_90a" */
+    uint32_t threads;       /* of a block */
+    uint32_t shared_bytes;  /* dynamic shared memory of a block */
+    uint32_t cluster[3];    /* blocks */
+    int programmatic;       /* 1: its launches may begin before the kernel before them in the stream has ended */
+    uint32_t param_bytes;
+    int32_t registers;      /* of a thread; -1: not known before it is compiled */
+};
+
+/* A tensor of the arguments. */
+struct gemm_bf16_tensor {
+    const char *name;
+    const char *dtype;      /* "bf16" */
+    const char *shape;      /* in the sizes of the arguments, innermost last */
+    uint32_t element_bytes;
+    uint32_t rank;
+    uint32_t align;         /* bytes that address and strides must be multiples of */
+    uint32_t best_align;    /* the same for variant 0 */
+    int out;                /* 1: written */
+};
+
+/* What is loaded of a kernel; its fields belong to the functions. Every launch reads the first ones. */
+struct gemm_bf16_state {
+    struct gemm_bf16_driver driver;
+    int target;         /* architecture in use; 0: nothing is loaded */
+    int static_images;  /* tensor maps are copied and patched, not encoded by the driver */
+    void *(*copy)(void *to, const void *from, size_t bytes); /* of a launch; memcpy, or what this machine does faster */
+    void *library;      /* libcuda, where load opened it */
+    int capability;     /* of the device: 90 for 9.0 */
+    int driver_version; /* 13000 for 13.0 */
+    char images[200];   /* why they are not static, where they are not */
+};
+
+/* And of a variant. */
+struct gemm_bf16_slot {
+    void *function, *module;
+    int32_t resident; /* multiprocessors that a persistent grid is made for */
+};
+
 /* A loaded kernel. The caller's memory; its fields belong to the functions below. */
 struct gemm_bf16 {
-    struct gemm_bf16_driver driver;
-    /* what every launch reads, beside the driver's launch */
-    int target;                /* architecture in use; 0: nothing is loaded */
-    int static_images;         /* tensor maps are copied and patched, not encoded by the driver */
-    void *(*copy)(void *to, const void *from, size_t bytes); /* of a launch; memcpy, or what this machine does faster */
-    void *function[2];         /* by variant */
-    int32_t resident[2];       /* multiprocessors that persistent grids are made for */
-    /* the rest */
-    void *module[2];
-    void *library;             /* libcuda, where load opened it */
-    int capability;            /* of the device: 90 for 9.0 */
-    int driver_version;        /* 13000 for 13.0 */
-    char images[200];          /* why they are not static, where they are not */
+    struct gemm_bf16_state state;
+    struct gemm_bf16_slot slot[2]; /* by variant */
 };
 
 /* What one launch computes on. Strides count elements and stand in memory order, the innermost dimension, whose stride
@@ -105,31 +137,6 @@ struct gemm_bf16_params {
     uint32_t shared_bytes;  /* dynamic shared memory of a block */
     uint32_t grid[3];       /* blocks; all 0: there is nothing to compute, function is NULL, and a graph's node that is
                                updated with it must be disabled (cuGraphNodeSetEnabled) */
-};
-
-/* What can be known of a variant without a device. */
-struct gemm_bf16_variant {
-    const char *name;       /* "" or, for example, "unaligned" */
-    const char *entry;      /* the kernel's symbol */
-    const char *arch;       /* "sm_90a" */
-    uint32_t threads;       /* of a block */
-    uint32_t shared_bytes;  /* dynamic shared memory of a block */
-    uint32_t cluster[3];    /* blocks */
-    int programmatic;       /* 1: its launches may begin before the kernel before them in the stream has ended */
-    uint32_t param_bytes;
-    int32_t registers;      /* of a thread; -1: not known before it is compiled */
-};
-
-/* A tensor of gemm_bf16_args. */
-struct gemm_bf16_tensor {
-    const char *name;
-    const char *dtype;      /* "bf16" */
-    const char *shape;      /* in the sizes of gemm_bf16_args, innermost last */
-    uint32_t element_bytes;
-    uint32_t rank;
-    uint32_t align;         /* bytes that address and strides must be multiples of */
-    uint32_t best_align;    /* the same for variant 0 */
-    int out;                /* 1: written */
 };
 
 struct gemm_bf16_info {

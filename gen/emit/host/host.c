@@ -6,6 +6,7 @@
 #include "emit/host/host_choice.h"
 #include "emit/host/host_facts.h"
 #include "emit/host/host_maps.h"
+#include "emit/host/host_parts.h"
 #include "emit/host/host_python.h"
 #include "emit/template/text.h"
 #include "plan/reads.h"
@@ -221,22 +222,6 @@ static bool is_mapped(const struct host_facts *f, int tensor)
 static const double most_extent = (double)(UINT64_C(1) << TW_TENSORMAP_DIM_BITS);
 static const double stride_end = (double)(UINT64_C(1) << TW_TENSORMAP_STRIDE_BITS);
 
-/* What a map asks of a tensor, and the rules by their names. */
-static void map_rules(const struct sink *s)
-{
-    sink_object(s, "map_rule");
-    sink_integer(s, "address_bits", TW_TENSORMAP_ADDRESS_BITS);
-    sink_integer(s, "stride_bits", TW_TENSORMAP_STRIDE_BITS);
-    sink_integer(s, "extent_bits", TW_TENSORMAP_DIM_BITS);
-    sink_integer(s, "most_extent", INT64_C(1) << TW_TENSORMAP_DIM_BITS);
-    sink_text(s, "address", tw_tensormap_rule_name(TW_TENSORMAP_RULE_ADDR57));
-    sink_text(s, "address_align", tw_tensormap_rule_name(TW_TENSORMAP_RULE_ADDR16));
-    sink_text(s, "extent", tw_tensormap_rule_name(TW_TENSORMAP_RULE_DIM));
-    sink_text(s, "stride", tw_tensormap_rule_name(TW_TENSORMAP_RULE_STRMAX));
-    sink_text(s, "stride_align", tw_tensormap_rule_name(TW_TENSORMAP_RULE_STR16));
-    sink_end(s);
-}
-
 bool host_may_be_null(const struct host_facts *f, int tensor)
 {
     if (f->plan->tensor[tensor].out || is_mapped(f, tensor))
@@ -301,21 +286,16 @@ static void arguments(const struct host_facts *f, const struct sink *s)
 {
     const struct plan *p = f->plan;
     int rank = 1;
-    bool checks_extents = false, has_stride = false;
+    bool has_stride = false;
     sink_array(s, "tensor");
     for (int i = 0; i < p->tensor_count; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         tensor(f, s, i);
         rank = t->rank > rank ? t->rank : rank;
         has_stride = has_stride || t->rank > 1;
-        for (int d = 0; d < t->rank; d++)
-            checks_extents = checks_extents || !expr_is_natural(&p->graph, t->dim[d]) ||
-                             (is_mapped(f, i) && host_bound(f, p, t->dim[d]) > most_extent);
     }
     sink_end(s);
-    map_rules(s);
-    sink_integer(s, "rank", rank);
-    sink_boolean(s, "checks_extents", checks_extents);
+    sink_integer(s, "rank", f->shared ? SPEC_MAX_RANK : rank);
     sink_boolean(s, "has_stride", has_stride);
     sink_array(s, "symbol");
     int symbols = 0;
@@ -386,10 +366,9 @@ static void cost(const struct sink *s, const struct host_image *image)
     sink_text(s, "cost", line);
 }
 
-/* What the variant asks of each tensor. Returns whether it asks for anything. */
-static bool rules(const struct sink *s, const struct plan *p)
+/* What the variant asks of each tensor. */
+static void rules(const struct sink *s, const struct plan *p)
 {
-    bool asks = false;
     sink_array(s, "rule");
     for (int i = 0; i < p->tensor_count; i++) {
         const struct plan_tensor *t = &p->tensor[i];
@@ -397,7 +376,6 @@ static bool rules(const struct sink *s, const struct plan *p)
         sink_object(s, NULL);
         sink_text(s, "tensor", t->name);
         sink_integer(s, "rank", t->rank);
-        sink_integer(s, "last", t->rank - 1);
         sink_integer(s, "bytes", bytes);
         sink_integer(s, "align", align);
         sink_integer(s, "mask", align - 1);
@@ -410,24 +388,15 @@ static bool rules(const struct sink *s, const struct plan *p)
                 sink_integer(s, "dim", d);
                 sink_integer(s, "stride", t->fixed[d]);
                 sink_end(s);
-                asks = true;
             }
         sink_end(s);
-        sink_array(s, "pitch");
-        for (int d = 0; d + 1 < t->rank && align > bytes; d++)
-            sink_integer(s, NULL, d);
         sink_end(s);
-        sink_end(s);
-        asks = asks || align > 1;
     }
     sink_end(s);
-    return asks;
 }
 
 static void params(const struct host_facts *f, const struct sink *s, const struct plan *p, int image)
 {
-    bool args = false, tensors = false;
-    int at = 0;
     sink_array(s, "param");
     for (int i = 0; i < p->param_count; i++) {
         static const char *const kind[] = {"map", "pointer", "dim", "stride", "scalar", "workspace"};
@@ -438,10 +407,8 @@ static void params(const struct host_facts *f, const struct sink *s, const struc
         sink_integer(s, "bytes", q->bytes);
         sink_integer(s, "index", q->index);
         sink_integer(s, "word", q->offset / 8);
-        sink_integer(s, "gap", q->offset - at);
-        sink_integer(s, "gap_offset", at);
         if (q->kind == PLAN_PARAM_MAP)
-            sink_text(s, "map", f->map[f->map_of[image][q->index]].id);
+            sink_integer(s, "map", f->map_of[image][q->index]);
         if (q->kind == PLAN_PARAM_MAP || q->kind == PLAN_PARAM_POINTER || q->kind == PLAN_PARAM_STRIDE)
             sink_text(s, "tensor", p->tensor[q->tensor].name);
         if (q->kind == PLAN_PARAM_DIM)
@@ -449,16 +416,8 @@ static void params(const struct host_facts *f, const struct sink *s, const struc
         if (q->kind == PLAN_PARAM_SCALAR)
             sink_text(s, "scalar", p->scalar[q->index].name);
         sink_end(s);
-        bool reads_args = q->kind == PLAN_PARAM_DIM || q->kind == PLAN_PARAM_SCALAR || q->kind == PLAN_PARAM_WORKSPACE;
-        args = args || reads_args;
-        tensors = tensors || !reads_args;
-        at = q->offset + q->bytes;
     }
     sink_end(s);
-    sink_integer(s, "tail", p->param_bytes - at);
-    sink_integer(s, "tail_offset", at);
-    sink_boolean(s, "params_use_args", args);
-    sink_boolean(s, "params_use_tensors", tensors);
 }
 
 /* How much workspace a launch wants depends on how many blocks it has. */
@@ -467,16 +426,17 @@ static bool workspace_by_grid(const struct plan *p)
     return p->workspace && host_reads(p, plan_number(p->workspace), p->symbol_count - 1);
 }
 
-/* The images of windows that no map has, whose extents nothing else asks about, by spatial dims: how many pixels a
- * window takes with its padding, and how many a dim may have for the walk over windows. */
+/* Images of windows by spatial dims: how many pixels a window takes with its padding, and how many a dim may have for
+ * the walk over windows. */
 static void pictures(const struct sink *s, const struct plan *p)
 {
     sink_array(s, "picture");
     for (int i = 0; i < p->tensor_count; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        for (int d = 0; d < t->window.dims && t->map < 0; d++) {
+        for (int d = 0; d < t->window.dims; d++) {
             sink_object(s, NULL);
             sink_text(s, "tensor", t->name);
+            sink_boolean(s, "mapped", t->map >= 0);
             sink_integer(s, "dim", d + 1);
             sink_integer(s, "takes", -window_room(&t->window, d));
             sink_integer(s, "longest", INT32_MAX - (int64_t)t->window.after[d] + window_reach(&t->window, d));
@@ -492,7 +452,6 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     const struct plan *p = m->plan;
     const struct host_target *t = &f->target[f->target_of[index]];
     char name[512];
-    bool uses_args = false, uses_sm_count = false;
     sink_object(s, NULL);
     sink_text(s, "id", f->id[index]);
     sink_text(s, "arch", p->arch);
@@ -502,6 +461,7 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     sink_text(s, "entry", p->entry);
     cost(s, m);
     sink_integer(s, "variant_index", index - t->first);
+    sink_integer(s, "setup", m->setup);
     sink_integer(s, "threads", p->launch.block);
     sink_integer(s, "shared_bytes", p->launch.shared_bytes);
     sink_integer(s, "registers", m->registers);
@@ -511,14 +471,9 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
     xyz(s, "cluster", p->launch.cluster);
     sink_boolean(s, "programmatic", p->launch.programmatic);
     sink_object(s, "grid");
-    for (int i = 0; i < 3; i++) {
+    for (int i = 0; i < 3; i++)
         formula(f, s, i == 0 ? "x" : i == 1 ? "y" : "z", p, p->launch.grid[i]);
-        for (int n = 0; n + 1 < p->symbol_count; n++)
-            uses_args = uses_args || host_reads(p, p->launch.grid[i], n);
-        uses_sm_count = uses_sm_count || host_reads(p, p->launch.grid[i], p->symbol_count - 1);
-    }
     sink_end(s);
-    sink_boolean(s, "uses_args", uses_args);
     if (p->workspace)
         formula(f, s, "workspace", p, plan_number(p->workspace));
     if (p->items)
@@ -529,18 +484,11 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
         sink_integer(s, "list_threads", PLAN_LIST_THREADS);
     }
     sink_boolean(s, "workspace_by_grid", workspace_by_grid(p));
-    sink_boolean(s, "uses_sm_count", uses_sm_count);
-    sink_boolean(s, "asks", rules(s, p));
+    rules(s, p);
     params(f, s, p, index);
     sink_integer(s, "source_chunks", count_chunks(m->source, m->source_bytes));
     sink_integer(s, "ptx_chunks", count_chunks(m->ptx, m->ptx_bytes));
     sink_integer(s, "cubin_bytes", m->cubin ? (int64_t)m->cubin_bytes : 0);
-    snprintf(name, sizeof name, "source_%s", f->id[index]);
-    sink_text(s, "source_name", m->source ? name : "NULL");
-    snprintf(name, sizeof name, "ptx_%s", f->id[index]);
-    sink_text(s, "ptx_name", m->ptx ? name : "NULL");
-    snprintf(name, sizeof name, "cubin_%s.bytes", f->id[index]);
-    sink_text(s, "cubin_name", m->cubin ? name : "NULL");
     if (f->data) {
         chunks(f, s, "source", m->source, m->source_bytes);
         chunks(f, s, "ptx", m->ptx, m->ptx_bytes);
@@ -593,22 +541,32 @@ static void walk(const void *model, const struct sink *s)
     const struct host_facts *f = model;
     const struct host_model *m = f->model;
     int64_t workspace = 0, words_of_params = 1, variants = 1;
-    bool source = false, any_text = false, by_grid = false, lists = false;
+    struct host_parts parts = {.debug = f->debug, .tuned = f->choice_count > 0, .maps = f->map_count > 0};
+    bool by_grid = false, of_sizes = false;
+    int64_t maps = 1;
     for (int i = 0; i < m->image_count; i++) {
         const struct plan *p = m->image[i].plan;
         workspace = p->workspace_bytes > workspace ? p->workspace_bytes : workspace;
         by_grid = by_grid || workspace_by_grid(p);
-        lists = lists || p->list;
+        of_sizes = of_sizes || p->workspace;
+        maps = p->map_count > maps ? p->map_count : maps;
+        parts.lists = parts.lists || p->list;
+        parts.counted = parts.counted || p->items;
         words_of_params = (p->param_bytes + 7) / 8 > words_of_params ? (p->param_bytes + 7) / 8 : words_of_params;
-        source = source || m->image[i].source;
-        any_text = any_text || m->image[i].source || m->image[i].ptx;
+        parts.source = parts.source || m->image[i].source;
+        parts.text = parts.text || m->image[i].source || m->image[i].ptx;
+        for (int n = 0; n < p->tensor_count; n++)
+            parts.windows = parts.windows || p->tensor[n].window.dims > 0;
     }
+    parts.workspace = workspace > 0;
+    for (int i = 0; i + 1 < f->plan->symbol_count; i++)
+        parts.sizes = parts.sizes || host_is_argument(f->plan, i);
     for (int i = 0; i < f->target_count; i++)
         variants = f->target[i].count > variants ? f->target[i].count : variants;
     sink_object(s, NULL);
     sink_text(s, "name", m->name);
     sink_integer(s, "generator", f->generator);
-    sink_text(s, "needs", source ? ", with NVRTC of CUDA 12.8 or newer to compile the kernel at load" : "");
+    sink_text(s, "needs", parts.source ? ", with NVRTC of CUDA 12.8 or newer to compile the kernel at load" : "");
     sink_integer(s, "variants", variants);
     sink_integer(s, "param_words", words_of_params);
     sink_integer(s, "workspace", workspace);
@@ -618,10 +576,14 @@ static void walk(const void *model, const struct sink *s)
             ? " on the device that it is\n * loaded for, whose multiprocessors count: what args.workspace is to hold"
         : workspace ? ": what args.workspace is to hold"
                     : "");
-    sink_boolean(s, "lists", lists);
+    sink_integer(s, "most_maps", maps);
+    sink_boolean(s, "workspace_of_sizes", of_sizes);
+    sink_boolean(s, "lists", parts.lists);
     sink_boolean(s, "debug", f->debug);
-    sink_boolean(s, "has_source", source);
-    sink_boolean(s, "has_text", any_text);
+    sink_boolean(s, "body", false);
+    sink_boolean(s, "has_source", parts.source);
+    sink_boolean(s, "has_text", parts.text);
+    host_parts(s, f->shared ? &host_all_parts : &parts, f->shared ? NULL : m->name);
     arguments(f, s);
     host_maps(f, s);
     host_choice(f, s);
@@ -664,6 +626,7 @@ static int emit_texts(const struct host_model *model, const struct emit_options 
         .plan = model->image[0].plan,
         .generator = options->generator_version,
         .debug = options->debug_ms > 0,
+        .shared = model->shared,
         .arena = &arena,
         .no_memory = &no_memory,
     };

@@ -49,6 +49,7 @@ struct host_model {
     int option_count;
     const struct host_tuned *tuned; /* by GPU of an architecture: rows of one stand together */
     int tuned_count;                /* 0: there are no set-ups */
+    bool shared;       /* the launcher is in tilewright_host.h and .c, which emit_host_shared writes */
     const bool *added; /* by tensor of the Plan: the kernel adds to what it holds; NULL: to none. For Python alone */
 };
 
@@ -66,6 +67,10 @@ int host_setup_of(const struct host_model *model, const char *arch, const char *
  * Thread-safe. */
 int emit_host(const struct host_model *model, const struct emit_options *options, char **header, char **source,
               struct diag_set *diags);
+
+/* Writes tilewright_host.h and tilewright_host.c, the launcher that kernels of one folder share: the same texts
+ * whatever the kernels, of one generator version; as emit_host does. */
+int emit_host_shared(const struct emit_options *options, char **header, char **source, struct diag_set *diags);
 
 /* Writes the text through which `tilewright run` calls the pair (templates/host/caller.c); as emit_host does. */
 int emit_host_caller(const struct host_model *model, const struct emit_options *options, char **caller,

@@ -435,21 +435,17 @@ static int decide_maps(struct host_facts *f, struct diag_set *diags)
         for (int m = 0; m < p->map_count; m++) {
             const struct plan_map *map = &p->map[m];
             const struct plan_tensor *tensor = &p->tensor[map->tensor];
-            bool named = false;
             int at = 0;
             if (map->rank != tensor->rank)
                 return fault(f, diags, map->name, "HOST-MAP", "the tensor map has another rank than its tensor");
-            for (; at < f->map_count && !equal_maps(p, map, f->map[at].plan, f->map[at].map); at++)
-                named = named || strcmp(f->map[at].map->name, map->name) == 0;
+            while (at < f->map_count && !equal_maps(p, map, f->map[at].plan, f->map[at].map))
+                at++;
             if (at == f->map_count) {
                 struct host_map *grown = arena_grow(f->arena, f->map, f->map_count, sizeof *grown);
                 if (!grown)
                     return 3;
                 f->map = grown;
                 grown[f->map_count++] = (struct host_map){.plan = p, .map = map, .tensor = tensor};
-                grown[at].id = named ? arena_format(f->arena, "%s_%s", map->name, f->id[i]) : map->name;
-                if (!grown[at].id)
-                    return 3;
                 const struct host_target *t = &f->target[f->target_of[i]];
                 status |= encode_image(f, &grown[at], 10 * t->major + t->minor, diags);
             }

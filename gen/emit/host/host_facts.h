@@ -7,7 +7,6 @@
 
 /* A tensor map of one or more Plans: equal ones are one. */
 struct host_map {
-    const char *id;          /* of its functions: "A_map", "A_map_sm_90a_unaligned" */
     const struct plan *plan; /* the first that has it */
     const struct plan_map *map;
     const struct plan_tensor *tensor;
@@ -55,6 +54,7 @@ struct host_facts {
     bool debug;      /* a debug build: its waits leave records */
     bool data;       /* the kernels' own text and bytes are wanted */
     bool python;     /* so is what Python sees: host_python.h */
+    bool shared;     /* the launcher is the folder's: tilewright_host.h */
     const char **id; /* by image: "sm_90a_unaligned" */
     int *target_of;  /* by image */
     struct host_map *map;

@@ -5,17 +5,14 @@
 #include "emit/host/host_facts.h"
 #include "plan/sink.h"
 
-/* Writes them as `host.map`, `host.map_count`, `host.map_strides`, `host.windows` (any is of
- * windows) and `host.workaround`. Of a map:
- *
- *     image      the 16 words that every launch begins with, as texts
- *     dense      the strides in bytes that stand in the image, where all are constants; else zeros
- *     patch      the words that a launch writes: word; strided: its bits are strides'; constant: the image's other
- *                bits, as text, "" where there are none; part: { source, index, from, at, low }, the bits of
- *                source[index] from `from` on, to bit `at` on, low: the 32 lowest alone
- *     in_image   whether dense tensors have their strides in the image, and need no patch for them
- *     window_dims   spatial dims of its windows, 0 where it is tiled; channels, pixels, lower, upper, step: their box
- *     sized, strided   whether any word is patched with extents, with strides */
+/* Writes them as `host.map` and `host.map_count`. Of a map: image, the 16 words that every launch begins with, as
+ * texts; window_dims, spatial dims of its windows, 0 where it is tiled; channels, pixels, lower, upper, step: their
+ * box. */
 void host_maps(const struct host_facts *f, const struct sink *s);
+
+/* What is known of all maps: `host.workaround`, and `host.patch`, the bits that depend on the tensor, by the half of
+ * a word that they lie in: half; above: the ranks that have it; value, as C; from: its first bit; at: where in the
+ * half. */
+void host_map_rows(const struct sink *s);
 
 #endif

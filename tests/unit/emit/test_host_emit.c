@@ -155,6 +155,31 @@ static void run_cases(const char *name, const char *use)
     }
 }
 
+/* The same cases of a pair whose launcher is tilewright_host.c, beside the other's, of the first compiler of C. */
+static void run_shared(const struct host_model *model, const char *use)
+{
+    const struct emit_options emit_options = {.generator_version = 1};
+    struct host_model shared = *model;
+    struct diag_set diags = {0};
+    char path[512], *header, *source;
+    shared.shared = true;
+    emit(&shared);
+    assert_int_equal(emit_host_shared(&emit_options, &header, &source, &diags), 0);
+    write_pair("tilewright_host", header, source);
+    free(header);
+    free(source);
+    diag_free(&diags);
+    compile(&compilers[0], model->name);
+    compile(&compilers[0], "tilewright_host");
+    /* The table of entry points has all that any kernel takes; those behind are NULL. */
+    shell("sh tests/kept.sh %s/%s_shared.so gcc -std=c11 -Wall -Wextra -Wconversion -Werror "
+          "-Wno-missing-field-initializers -fPIC -shared %s -I%s -Iruntime -Itests/embed tests/embed/%s.c %s/%s.o "
+          "%s/tilewright_host.o -ldl",
+          folder, model->name, SANITIZE, folder, use, folder, model->name, folder);
+    snprintf(path, sizeof path, "%s/%s_shared.so", folder, model->name);
+    run_library(path, "shared");
+}
+
 static void test_gemm(void **state)
 {
     static const char *const text[HOST_PLAN_COUNT] = {
@@ -169,13 +194,15 @@ static void test_gemm(void **state)
         host_plan_gemm(&plan[i], (enum host_plan)i);
         image[i] = source_image(&plan[i], text[i]);
     }
-    emit(&(struct host_model){.name = "gemm_test",
-                              .image = image,
-                              .image_count = HOST_PLAN_COUNT,
-                              .newer = true,
-                              .option = options,
-                              .option_count = 1});
+    const struct host_model model = {.name = "gemm_test",
+                                     .image = image,
+                                     .image_count = HOST_PLAN_COUNT,
+                                     .newer = true,
+                                     .option = options,
+                                     .option_count = 1};
+    emit(&model);
     run_cases("gemm_test", "use_gemm");
+    run_shared(&model, "use_gemm");
     for (int i = 0; i < HOST_PLAN_COUNT; i++)
         plan_free(&plan[i]);
 }
@@ -209,14 +236,16 @@ static void test_tuned(void **state)
         image[i] = source_image(&plan[i], "//\n");
         image[i].setup = setup ? i - OWN + 1 : 0;
     }
-    emit(&(struct host_model){.name = "tuned_test",
-                              .image = image,
-                              .image_count = IMAGES,
-                              .option = options,
-                              .option_count = 1,
-                              .tuned = tuned,
-                              .tuned_count = sizeof tuned / sizeof *tuned});
+    const struct host_model model = {.name = "tuned_test",
+                                     .image = image,
+                                     .image_count = IMAGES,
+                                     .option = options,
+                                     .option_count = 1,
+                                     .tuned = tuned,
+                                     .tuned_count = sizeof tuned / sizeof *tuned};
+    emit(&model);
     run_cases("tuned_test", "use_tuned");
+    run_shared(&model, "use_tuned");
     for (int i = 0; i < IMAGES; i++)
         plan_free(&plan[i]);
 }
@@ -287,7 +316,7 @@ static void test_windows(void **state)
 static void test_planted_bits(void **state)
 {
     static struct plan plan;
-    static const char *const map[] = {"X_map", "Y_map"};
+    static const char *const map[] = {"MAP_0()", "MAP_1()"};
     char path[512], where[64];
     (void)state;
     host_plan_fixed(&plan);
@@ -303,10 +332,11 @@ static void test_planted_bits(void **state)
     for (int each = 0; each < words; each++) {
         const int word = each * 32 / words;
         const int bit = word % 2 ? 5 : 37;
-        /* The word-th number behind "#define X_map_image" is made an expression. */
-        shell("cd %s && awk -v from='#define %s_image' -v n=%d '"
+        /* The word-th number behind "#define MAP_0()" is made an expression. */
+        shell("cd %s && awk -v from='#define %s ' -v n=%d '"
               "index($0, from) == 1 { on = 1 } "
-              "{ line = \"\"; while (on && match($0, /0x[0-9a-f]+/)) { "
+              "{ line = \"\"; if (index($0, from) == 1) { line = from; $0 = substr($0, length(from) + 1) } "
+              "while (on && match($0, /(0x)?[0-9a-f]+/)) { "
               "  line = line substr($0, 1, RSTART - 1) "
               "    (n-- == 0 ? \"(\" substr($0, RSTART, RLENGTH) \" ^ 1ull << %d)\" : substr($0, RSTART, RLENGTH)); "
               "  $0 = substr($0, RSTART + RLENGTH) } "

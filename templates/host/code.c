@@ -1,0 +1,184 @@
+//@ -- The kernels themselves, as arrays: sources and PTX in chunks that any compiler takes as a literal, cubins as
+//@ -- bytes; and what is known of them.
+//@ param host table
+//@ param shape table
+//@ local NAME, T = host.name, host.types
+//@ if not host.shared then
+/* ---- the kernels ----------------------------------------------------------------------------------------------- */
+//@ end
+//@ for n, i in ipairs(host.image) do
+//@     local number = n - 1
+//@     if i.source_chunks > 0 then
+
+/* ${i.entry} for ${i.arch}: CUDA, compiled by load. */
+static const char *const source_${number}[] = {
+    ${i.source}
+    NULL
+};
+//@     end
+//@     if i.cubin_bytes > 0 then
+
+/* ${i.entry} for ${i.arch}: a cubin. */
+static const union {
+    unsigned char bytes[${i.cubin_bytes}];
+    uint64_t align;
+} cubin_${number} = {{
+//@         for _, line in ipairs(i.cubin) do
+    ${line}
+//@         end
+}};
+//@     end
+//@     if i.ptx_chunks > 0 then
+
+/* ${i.entry} for ${i.arch}: PTX, for devices newer than that. */
+static const char *const ptx_${number}[] = {
+    ${i.ptx}
+    NULL
+};
+//@     end
+//@ end
+
+//@ local rows = {}
+//@ for n, i in ipairs(host.image) do
+//@     local number = n - 1
+//@     local row = { i.cubin_bytes > 0 and "cubin_" .. number .. ".bytes" or "NULL" }
+//@     if host.part.text then
+//@         row[2] = i.source_chunks > 0 and "source_" .. number or "NULL"
+//@         row[3] = i.ptx_chunks > 0 and "ptx_" .. number or "NULL"
+//@     end
+//@     row[#row + 1] = i.blocks_per_sm
+//@     row[#row + 1] = shape.of[n]
+//@     if host.part.tuned then row[#row + 1] = i.setup end
+//@     if host.part.lists then row[#row + 1] = has(i, "list") and 1 or 0 end
+//@     rows[n] = "{" .. csv(row) .. "}"
+//@ end
+//@ local all = csv(rows)
+static const struct image images[] = {
+    ${all}
+};
+
+static const struct ${T}_variant variants[] = {
+//@ for _, i in ipairs(host.image) do
+//@     local programmatic = i.programmatic and 1 or 0
+    {"${i.variant}", "${i.entry}", "${i.arch}", ${i.threads}, ${i.shared_bytes}, {${i.cluster.x}, ${i.cluster.y}, ${i.cluster.z}}, ${programmatic}, ${i.param_bytes}, ${i.registers}},
+//@ end
+};
+
+static const struct target targets[] = {
+//@ for _, t in ipairs(host.target) do
+//@     local own = #t.image
+    {"${t.arch}", ${t.major}, ${t.minor}, ${t.exact}, ${t.newer}, ${t.first}, ${own}, ${t.count}, ${t.shared_bytes}},
+//@ end
+};
+
+/* Tensors by number. */
+//@ local names = {}
+//@ for n, t in ipairs(host.tensor) do names[n] = "at_" .. t.name .. ", " end
+//@ local all = table.concat(names)
+enum { ${all}tensors_in_all };
+
+static const struct ${T}_tensor tensors[] = {
+//@ for _, t in ipairs(host.tensor) do
+    {"${t.name}", "${t.dtype}", "${t.shape}", ${t.bytes}, ${t.rank}, ${t.align}, ${t.best_align}, ${t.out}},
+//@ end
+};
+
+//@ rows = {}
+//@ for n, t in ipairs(host.tensor) do
+//@     local signs, large = 0, 0
+//@     for _, d in ipairs(t.dim) do
+//@         signs = signs + (d.may_be_negative and 1 << d.index or 0)
+//@         large = large + (d.may_be_large and 1 << d.index or 0)
+//@     end
+//@     rows[n] = "{" .. csv { t.may_be_null and 1 or 0, signs, large } .. "}"
+//@ end
+//@ all = csv(rows)
+static const struct operand operands[] = {
+    ${all}
+};
+
+static const struct rule rules[] = {
+//@ for _, g in ipairs(host.target) do
+//@     for _, r in ipairs(g.rule) do
+//@         local fixed = {}
+//@         for _, f in ipairs(r.fixed) do
+//@             while #fixed < f.dim do fixed[#fixed + 1] = 0 end
+//@             fixed[f.dim + 1] = f.stride
+//@         end
+//@         if #fixed == 0 then fixed[1] = 0 end
+//@         local strides = csv(fixed)
+    {at_${r.tensor}, ${r.align}, ${r.whole_rows}, ${r.map}, {${strides}}}, /* ${g.arch} */
+//@     end
+//@ end
+};
+//@ if host.symbol_count > 0 then
+
+static const struct size sizes[] = {
+//@     for _, d in ipairs(host.symbol) do
+    {"${d.name}", offsetof(struct ${NAME}_args, ${d.name}), ${d.limit}, ${d.multiple}},
+//@     end
+};
+//@ end
+//@ if host.map_count > 0 then
+
+/* Images of tensor maps; with parentheses, as a size may have any name. */
+//@     for n, m in ipairs(host.map) do
+//@         local number, image = n - 1, csv(m.image)
+//@         if #image > 100 then
+//@             image = table.concat(m.image, ", ", 1, 8) .. ", \\\n    " .. table.concat(m.image, ", ", 9)
+//@         end
+#define MAP_${number}() ${image}
+//@     end
+
+static const struct map maps[] = {
+//@     for n, m in ipairs(host.map) do
+//@         local number = n - 1
+//@         local row = m.targets .. ", " .. csv { m.dtype, m.swizzle, m.promotion, m.rank, m.element_bytes }
+//@         row = row .. ", {" .. csv(m.box) .. "}, {" .. csv(m.dim) .. "}, {MAP_" .. number .. "()}"
+//@         if host.part.windows then
+//@             local lower, upper, step = csv(m.lower), csv(m.upper), csv(m.step)
+//@             if m.window_dims == 0 then lower, upper, step = "0", "0", "0" end
+//@             row = row .. ", " .. m.window_dims .. ", {" .. lower .. "}, {" .. upper .. "}, {" .. step .. "}"
+//@         end
+    {"${m.name}", ${row}},
+//@     end
+};
+
+/* By variant: those that its parameter holds, in order. */
+static const unsigned char maps_of[][${host.most_maps}] = {
+//@     local rows = {}
+//@     for n, i in ipairs(host.image) do
+//@         local list = {}
+//@         for _, q in ipairs(i.param) do
+//@             if q.kind == "map" then list[#list + 1] = q.map end
+//@         end
+//@         if #list == 0 then list[1] = 0 end
+//@         rows[n] = "{" .. csv(list) .. "}"
+//@     end
+//@     local all = csv(rows)
+    ${all}
+};
+//@ end
+//@ if host.has_source then
+
+static const char *const options[] = {
+//@     local all = csv(host.option)
+    ${all}
+};
+//@ end
+//@ if host.tuned then
+
+//@ include "host/choice.c" host = host
+//@ end
+
+//@ local row, none = { '"' .. NAME .. '"', "tensors", "operands", "tensors_in_all" }, "NULL, 0"
+//@ if host.part.sizes then row[#row + 1] = host.symbol_count > 0 and "sizes, " .. host.symbol_count or none end
+//@ row[#row + 1] = "rules"
+//@ if host.part.maps then row[#row + 1] = host.map_count > 0 and "maps, " .. host.map_count or none end
+//@ row[#row + 1] = "targets, " .. #host.target .. ", images, variants, " .. host.variants
+//@ if host.part.source then row[#row + 1] = host.has_source and "options, " .. #host.option or none end
+//@ if host.part.tuned then row[#row + 1] = host.tuned and "choices, " .. #host.choice or none end
+//@ local list = csv(row)
+static const struct tables tables = {
+    ${list},
+};

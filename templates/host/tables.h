@@ -1,0 +1,132 @@
+//@ -- What is known of a kernel, as rows that load and check walk.
+//@ param host table
+//@ local T = host.types
+/* ---- tables ---------------------------------------------------------------------------------------------------- */
+
+/* A tensor as one call has it: extents and strides in elements, in memory order, the innermost last. */
+struct tensor {
+    uint64_t address;
+    int64_t dim[${host.rank}], stride[${host.rank}];
+};
+
+//@ if host.part.sizes then
+/* A size of the arguments. */
+struct size {
+    const char *name;
+    size_t at; /* in the arguments */
+    int64_t limit, multiple;
+};
+
+//@ end
+/* What a tensor asks of every launch, beside its ${T}_tensor; dimensions as bits. */
+struct operand {
+    int may_be_null;
+    unsigned signs, large; /* extents that sizes may make negative, or more than a tensor map takes */
+};
+
+/* What the variant of an architecture that asks least asks of a tensor. */
+struct rule {
+    int tensor;
+    uint32_t align;       /* of address, pitches and, with whole_rows, of the rows; bytes */
+    int whole_rows, map;
+    int64_t fixed[${host.rank}]; /* strides that the kernel is made for; 0: any */
+};
+
+//@ if host.part.maps then
+//@     if host.part.windows then
+/* The constant arguments of a cuTensorMapEncodeTiled, or of a cuTensorMapEncodeIm2col where there are windows, and what
+ * they come to; innermost first. */
+//@     else
+/* The constant arguments of a cuTensorMapEncodeTiled, innermost first, and what they come to. */
+//@     end
+struct map {
+    const char *name;
+    unsigned targets;              /* bit i: targets[i] has it */
+    int dtype, swizzle, promotion; /* as in cuda.h */
+    uint32_t rank, element_bytes, box[5];
+    uint64_t dim[5];               /* 0: not constant */
+    uint64_t image[16];
+//@     if host.part.windows then
+    uint32_t windows;              /* spatial dims; 0: tiled */
+    int lower[3], upper[3];        /* corners of the walk over an image: from its first pixel, and from its last */
+    uint32_t step[5];              /* elements from one that is loaded to the next */
+//@     end
+};
+
+//@ end
+/* A variant's code, what is missing is NULL; and how it is launched. */
+struct image {
+    const void *cubin;
+//@ if host.part.text then
+    const char *const *source, *const *ptx; /* in chunks, NULL behind the last */
+//@ end
+    int blocks_per_sm;                      /* that run at once on a multiprocessor */
+    int shape;                              /* variants of one have the same parameter */
+//@ if host.part.tuned then
+    int setup;                              /* 0: one of the spec's own */
+//@ end
+//@ if host.part.lists then
+    int lists;                              /* 1: ENTRY_list finds which turns there are */
+//@ end
+};
+
+/* An architecture: the variants that were made for it, and the devices that take them. */
+struct target {
+    const char *arch;
+    int major, minor;
+    int exact;             /* runs on that compute capability alone */
+    int newer;             /* its PTX may run on later ones */
+    int first, own, count; /* of variants: those of the spec's own stand before set-ups */
+    int shared_bytes;      /* of a block, that its own variants want; a set-up that wants more is not loaded */
+};
+//@ if host.part.tuned then
+
+/* Which set-up sizes take: one (by number) below `from` goes on at the first of `next`, others at the second; ~n is
+ * set-up n. */
+struct split {
+    int64_t from;
+    int32_t size, next[2];
+};
+
+/* Where a GPU's choice begins. Another model takes the first of its architecture. */
+struct choice {
+    const char *gpu;
+    int32_t target, begin;
+};
+
+/* Which set-ups are loaded: all, or those that launches of these arguments take. */
+struct wanted {
+    int (*takes)(const struct ${T}_state *k, const void *args, int count, int setup); /* NULL: all */
+    const void *args;
+    int count;
+};
+//@ end
+
+struct tables {
+    const char *name;
+    const struct ${T}_tensor *tensor;
+    const struct operand *operand;
+    int tensor_count;
+//@ if host.part.sizes then
+    const struct size *size;
+    int size_count;
+//@ end
+    const struct rule *rule; /* by target, then by tensor */
+//@ if host.part.maps then
+    const struct map *map;
+    int map_count;
+//@ end
+    const struct target *target;
+    int target_count;
+    const struct image *image;           /* by variant */
+    const struct ${T}_variant *variant;
+    int slots;                           /* variants of the architecture that has most */
+//@ if host.part.source then
+    const char *const *option;           /* of NVRTC, beside the architecture */
+    int option_count;
+//@ end
+//@ if host.part.tuned then
+    const struct choice *choice;
+    int choice_count;
+//@ end
+};

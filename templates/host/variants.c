@@ -1,0 +1,52 @@
+//@ -- Which variant a launch takes whose arguments need no substitute.
+//@ param host table
+//@ param shape table
+//@ local NAME, T = host.name, host.types
+INLINE int ordinary(const struct ${T}_state *k, const struct ${T}_slot *slot, const struct ${NAME}_args *args, int dense,
+                    int shape, int v, struct ${NAME}_params *p);
+
+/* In the variant that asks most of those for the sizes. */
+INLINE int params_of_ordinary(const struct ${NAME} *kernel, const struct ${NAME}_args *args, int dense,
+                              struct ${NAME}_params *p)
+{
+//@ if host.tuned then
+    int v;
+//@ end
+    switch (kernel->state.target) {
+//@     for _, g in ipairs(host.target) do
+    case ${g.number}: /* ${g.arch} */
+//@         local maps, shapes = 0, {}
+//@         for n, i in ipairs(host.image) do
+//@             local own = n - 1 == g.first or n > g.first + #g.image and n <= g.first + g.count
+//@             if own then maps = maps + i.map_count end
+//@             if own then shapes[#shapes + 1] = shape.of[n] end
+//@         end
+//@         if maps > 0 then
+        if (!LIKELY(kernel->state.static_images))
+            return 0;
+//@         end
+//@         if #g.setup > 0 then
+//@             local own = #g.image - 1
+        v = setup_of(&kernel->state, args);
+        v = v && LIKELY(kernel->slot[${own} + v].function != NULL) ? ${g.first} + ${own} + v : ${g.first};
+//@             local done = {}
+        switch (images[v].shape) {
+//@             for _, s in ipairs(shapes) do
+//@                 if not done[s] then
+        case ${s}:
+            return ordinary(&kernel->state, &kernel->slot[v - ${g.first}], args, dense, ${s}, v, p);
+//@                 end
+//@                 done[s] = true
+//@             end
+        default:
+            return 0;
+        }
+//@         else
+//@             local only = shapes[1]
+        return ordinary(&kernel->state, kernel->slot, args, dense, ${only}, ${g.first}, p);
+//@         end
+//@     end
+    default:
+        return 0;
+    }
+}
