@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lower/pipeline/pipeline.h"
+#include "lower/pipeline/pipeline_mma_sync.h"
 
 static int add_ring(struct pipeline *x, struct derive_ring *ring)
 {

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lower/pipeline/pipeline.h"
+#include "lower/pipeline/pipeline_mma_sync.h"
 
 enum {
     MAX_WARPS_CHOSEN = 8,   /* with more, warps share too little of what they read from shared memory */
