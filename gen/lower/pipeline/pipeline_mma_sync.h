@@ -1,7 +1,7 @@
-/* Programs whose dots are mma.sync's: shapes, layouts and registers (pipeline_mma_sync.c), for lower_mma_sync.c. Each
- * returns 0, 1 a fault, 3 out of memory, but where it says otherwise. */
-#ifndef TW_GEN_LOWER_PIPELINE_MMA_SYNC_H
-#define TW_GEN_LOWER_PIPELINE_MMA_SYNC_H
+/* Between lower_mma_sync.c and pipeline_mma_sync.c, which has the shapes and layouts of mma.sync. Each function of
+ * status returns 0, 1 a fault, 3 out of memory. */
+#ifndef TW_GEN_LOWER_PIPELINE_PIPELINE_MMA_SYNC_H
+#define TW_GEN_LOWER_PIPELINE_PIPELINE_MMA_SYNC_H
 
 #include "lower/pipeline/pipeline.h"
 
