@@ -66,7 +66,7 @@ local function by_blocks(suffix, own)
     part = part(), weight = weight(),
     scale = own.scale and scalar("fp32", own.scale) or nil,
     tile = { kv = block, h = heads }, grid = { i = T * heads },
-    pipeline = { consumers = 1 }, schedule = { blocks = 2 }, run = own.run_kv,
+    pipeline = { consumers = 1, stages = own.stages }, schedule = { blocks = 2 }, run = own.run_kv,
     reference = each(function(t, n, b, g)
       for i = 0, n.T * slots - 1 do
         local q = turned.queries(b, g, i, n)
@@ -121,12 +121,12 @@ local function by_blocks(suffix, own)
   })
 end
 by_blocks("", {
-  heads = 1, slots = 16, run = { { B = 1, T = 70, G = 2 }, { B = 1, T = 20, G = 1 } },
+  heads = 2, slots = 16, stages = 3, run = { { B = 1, T = 70, G = 2 }, { B = 1, T = 20, G = 1 } },
   run_kv = { { B = 2, T = 140, G = 2 }, { B = 1, T = 20, G = 1 } },
   bench = { { B = 1, T = 8192, G = 4 }, { B = 1, T = 65536, G = 4 } },
 })
 by_blocks("_b16", {
-  d = 64, heads = 4, block = 16, slots = 4, dtype = "fp16", scale = 0.1,
+  d = 64, heads = 4, block = 16, stages = 2, slots = 4, dtype = "fp16", scale = 0.1,
   run = { { B = 1, T = 70, G = 2 }, { B = 1, T = 19, G = 2 } },
-  run_kv = { { B = 1, T = 150, G = 2 }, { B = 1, T = 19, G = 2 } },
+  run_kv = { { B = 1, T = 115, G = 2 }, { B = 1, T = 19, G = 2 } },
 })
