@@ -1,11 +1,11 @@
 -- Multi-scale deformable attention, backward: of what lib/deform_attn.lua computes, the gradients of value, locations
 -- and weights, from that of its result, `grad`.
 --
--- With D = grad[q] and a sample's four pixels p of weights a(p), of row times of column as lib/deform_attn.lua has them,
--- d_weight is the sum of a(p) <D, V(p)>, and d_loc, (x, y), that of weight da(p) / d(x, y) <D, V(p)> by W and H of the
--- level. To d_value[p] weight a(p) D is added, in fp32 and in any order: it must hold numbers before, zeros as a rule. A
--- pixel's weight falls to both of its sides; on the pixel itself the slope is that to the next one, and a sample that
--- lies a whole pixel outside, or nowhere, gives nothing and gets nothing.
+-- With D = grad[q] and a sample's four pixels p of weights a(p), of row times of column as lib/deform_attn.lua has
+-- them, d_weight is the sum of a(p) <D, V(p)>, and d_loc, (x, y), that of weight da(p) / d(x, y) <D, V(p)> by W and H
+-- of the level. To d_value[p] weight a(p) D is added, in fp32 and in any order: it must hold numbers before, zeros as a
+-- rule. A pixel's weight falls to both of its sides; on the pixel itself the slope is that to the next one, and a
+-- sample that lies a whole pixel outside, or nowhere, gives nothing and gets nothing.
 --
 -- require "deform_attn_bwd" gives a function of one table, to what a kernel is made of: levels, points, channels, dtype
 -- (of value and grad), of (of loc and weight), heads, softmax, fill, tile, run, bench, tune and arch are those of
