@@ -3,7 +3,8 @@
 -- keys (nsa_bwd_dkdv), each of which walks the list of the queries that named it, so that nothing is added atomically,
 -- no gradient wants zeroes before it, and results are the same bits in each run: adding each query's share to dK and dV
 -- where they lie would move 64 KB for each block that a query names, 8 times what its heads' queries and gradients are.
--- nsa_places and nsa_queries (specs/nsa_kv.lua) make these lists, once for all heads that share one.
+-- nsa_places and nsa_queries (specs/nsa_kv.lua) make these lists, once for all heads that share one. Where lists name
+-- one block again and again, parts of its queries are items of their own, and nsa_bwd_sum adds these up.
 --
 -- The window branch is attention under a mask: families attention_bwd_dkdv and attention_bwd_dq compute it, and leave
 -- out the tiles that the window does not reach. Gates: a branch's dO is its gate times what comes from above.
@@ -35,10 +36,21 @@ local function selected(suffix, own)
     return tensor(dims)
   end
   local function scale() return own.scale and scalar("fp32", own.scale) or nil end
+  local function gradient() -- of K or V; of parts, what each has summed up
+    if not own.parts then return tensor { B, T, G, d, dtype = dtype, axes = "b kv g d" } end
+    return tensor { B, own.parts, T, G, d, dtype = "fp32", axes = "b p kv g d" }
+  end
+  local function part_of(b, g, c, q, n)
+    local first = turned.places(b, g, c, 0, n)
+    local i = first
+    while turned.queries(b, g, i, n) ~= q do i = i + 1 end
+    return (i - first) // own.turn % own.parts
+  end
   local function kernel_of(name, of, fields)
-    fields.scale, fields.tile, fields.arch = scale(), { kv = block }, { sm_90a = {} }
+    fields.scale, fields.tile, fields.arch = scale(), fields.tile or { kv = block }, { sm_90a = {} }
     fields.reference = by_hand {
       gives = name, d = d, heads = heads, block = block, scaled = own.scale, entries = of.entries,
+      parts = name == "dkdv" and own.parts, part = name == "dkdv" and own.parts and part_of or nil,
     }
     kernel("nsa_bwd_" .. name .. suffix)(fields)
   end
@@ -56,7 +68,7 @@ local function selected(suffix, own)
     places = integers({ B, G, (T + block - 1) // block, (T + QUERIES - 1) // QUERIES + 1 }, turned.places),
     queries = integers({ B, G, T * slots }, function(b, g, i, n) return turned.queries(b, g, i, n) or 1 << 30 end),
     times = integers({ B, G, T * slots }, function(b, g, i, n) return turned.times(b, g, i, n) or 1 << 30 end),
-    dK = of_keys(), dV = of_keys(),
+    dK = gradient(), dV = gradient(), tile = { kv = block, q = own.turn }, grid = { p = own.parts or 1 },
     pipeline = d == 64 and { mode = "items", consumers = 2 } or { consumers = 1 },
     schedule = { blocks = d == 64 and 1 or 2 },
     run = own.run, bench = own.bench,
@@ -72,10 +84,25 @@ selected("", {
   bench_dq = { { B = 1, T = 8192, G = 4, S = 16 }, { B = 1, T = 65536, G = 4, S = 16 } },
 })
 selected("_b16", {
-  d = 64, heads = 8, block = 16, slots = 4, dtype = "fp16", scale = 0.03,
+  d = 64, heads = 8, block = 16, slots = 4, dtype = "fp16", scale = 0.03, turn = 4, parts = 2,
   run = { { B = 1, T = 150, G = 2 }, { B = 2, T = 18, G = 1 } },
   run_dq = { { B = 1, T = 37, G = 1, S = 4 }, { B = 1, T = 18, G = 1, S = 3 } },
 })
+
+-- Sums over the parts of dK or dV, whose rows are N numbers.
+local PARTS = 2
+kernel "nsa_bwd_sum" {
+  x = tensor { B, PARTS, T, dtype = "fp32" }, y = tensor { B, T, dtype = "bf16", out = true },
+  axes = "b t", tile = { t = 1024 }, grid = { b = B, t = T },
+  program = function(t, at, tile)
+    local place = span(at.t, tile.t)
+    local sum = 0
+    for p = 0, PARTS - 1 do sum = load(t.x, at.b, p, place) + sum end
+    store(t.y, at.b, place, sum)
+  end,
+  run = { { B = 2, T = 1104 }, { B = 1, T = 3 } },
+  bench = { { B = 1, T = 8192 * 4 * 128 } },
+}
 
 local function of_o() return tensor { B, R, H, 128, dtype = "bf16", axes = "b q h e" } end
 kernel "nsa_bwd_delta" {

@@ -6,6 +6,10 @@
 -- An item is a block of keys: nothing is added atomically, and results are the same bits in each run. Q and dO are seen
 -- as rows here, of all heads: row (q G + g) H + h of batch b is head h of query q, where H heads share one of K and V;
 -- tile.q queries with tile.h heads each are rows of a turn's tile.
+--
+-- A block that nearly all queries see, as the first may be, is more than one item should take: grid = { p = 4 } has
+-- four share it, item p every fourth turn from the p-th on, and dK and dV have an axis p then and receive what each
+-- sums up; the gradients are the sums over p. grid = { p = 1 }: none is shared.
 
 local log2e = 1.4426950408889634
 
@@ -23,14 +27,15 @@ local function program(t, at, tile)
   if tile.kv < 64 then -- rows that fill no instruction are of keys behind the block's
     block = span(first, 64, first + tile.kv)
   end
-  local keys = { b = at.b, g = at.g, kv = block, d = all }
+  local keys = { b = at.b, p = at.p, g = at.g, kv = block, d = all }
   local k, v = load(t.K, places(t.K, keys)):as "k", load(t.V, places(t.V, keys)):as "v"
   local scale = given "scale" and t.scale or rsqrt(extent "d")
   local place = t.places[at.b][at.g][at.c]
   local begin = place[0]
   local count = place[extent "u" - 1] - begin
 
-  local dk, dv = loop("queries", range(0, count, tile.q), { zeros(), zeros() }, function(i, dk, dv)
+  local turns = range(at.p * tile.q, count, constant(extent "p") * tile.q)
+  local dk, dv = loop("queries", turns, { zeros(), zeros() }, function(i, dk, dv)
     -- Behind the end of the list its last query stands again, and counts for nothing.
     local function entry(x, n) return x[at.b][at.g][begin + min(n, count - 1)] end
     local r = rows(span(i * tile.h, tile.q * tile.h))
@@ -51,8 +56,9 @@ local function program(t, at, tile)
 end
 
 return {
-  axes = "b h g q kv d c n u r",
-  grid = "b g c",
+  axes = "b h g q kv d c n u r p",
+  grid = "b g c p",
+  extents = "p",
   tensors = {
     { "Q", axes = "b r d" },
     { "K", axes = "b kv g d" },
@@ -63,8 +69,8 @@ return {
     { "places", axes = "b g c u", shared = true },
     { "queries", axes = "b g n", shared = true },
     { "times", axes = "b g n", shared = true },
-    { "dK", axes = "b kv g d", out = true },
-    { "dV", axes = "b kv g d", out = true },
+    { "dK", axes = "b p kv g d", out = true },
+    { "dV", axes = "b p kv g d", out = true },
   },
   scalars = { "scale" },
   program = program,

@@ -6,6 +6,7 @@
 --   heads    of Q that share one of K and V, and their lists
 --   block    keys of a block
 --   entries  function(t, n, b, q, g): the numbers of the blocks that query q names, a list from 1 on
+--   part     function(b, g, block, q, n): which of `parts` items sums up the query's share, where dK and dV have axis p
 --   scaled   scores are multiplied by the kernel's scale
 local function by_hand(own)
   local d = own.d
@@ -35,9 +36,10 @@ local function by_hand(own)
     local scale = own.scaled and t.scale or d ^ -0.5
     for b = 0, n.B - 1 do
       for g = 0, n.G - 1 do
-        local K, V, dk, dv = {}, {}, {}, {}
+        local K, V, dk, dv, parts = {}, {}, {}, {}, own.parts or 1
         for kv = 0, n.T - 1 do
-          K[kv], V[kv], dk[kv], dv[kv] = row(t.K[b][kv][g]), row(t.V[b][kv][g]), zeros(), zeros()
+          K[kv], V[kv] = row(t.K[b][kv][g]), row(t.V[b][kv][g])
+          for part = 0, parts - 1 do dk[kv * parts + part], dv[kv * parts + part] = zeros(), zeros() end
         end
         for q = 0, n.T - 1 do
           local list = own.entries(t, n, b, q, g)
@@ -48,20 +50,23 @@ local function by_hand(own)
             local x, gradient, dq = of(t.Q), of(t.dO), zeros()
             local lse, delta = t.LSE[b][q][g][h], t.delta[b][q][g][h]
             for _, block in ipairs(list) do
+              local seen = block >= 0 and block <= q // own.block
+              local part = own.part and seen and own.part(b, g, block, q, n) or 0
               for kv = math.max(block * own.block, 0), math.min(block * own.block + own.block - 1, q) do
                 local p = exp(product(x, K[kv]) * scale - lse)
                 local ds = p * (product(gradient, V[kv]) - delta) * scale
                 add(dq, ds, K[kv])
-                add(dk[kv], ds, x)
-                add(dv[kv], p, gradient)
+                add(dk[kv * parts + part], ds, x)
+                add(dv[kv * parts + part], p, gradient)
               end
             end
             if own.gives == "dq" then write(t.dQ[b][q][g][h], dq) end
           end
         end
-        for kv = 0, own.gives == "dkdv" and n.T - 1 or -1 do
-          write(t.dK[b][kv][g], dk[kv])
-          write(t.dV[b][kv][g], dv[kv])
+        for i = 0, own.gives == "dkdv" and n.T * parts - 1 or -1 do
+          local kv, part = i // parts, i % parts
+          write(own.part and t.dK[b][part][kv][g] or t.dK[b][kv][g], dk[i])
+          write(own.part and t.dV[b][part][kv][g] or t.dV[b][kv][g], dv[i])
         end
       end
     end

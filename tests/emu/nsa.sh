@@ -19,7 +19,7 @@ case $program in /*) ;; *) program=$PWD/$program ;; esac
 
 # Of a block of 16 keys the rows behind it are left out of a store by eights, and never one by one; a turn of nsa_kv has
 # a row to store.
-one="[^']*'tma_store_4d(&args.d[KV]_map_1,[^']*' not executed"
+one="[^']*'tma_store_5d(&args.d[KV]_map_1,[^']*' not executed"
 left="sizes leave$one,$one \[\|sizes leave nsa_kv[^']*'if (w[0-9_]* > 0) {' going one way only \["
 while read -r spec mode; do
     "$program" run "specs/$spec.lua" --device emu --complete "$mode" --hazards strict >"$work/out" 2>&1 &&
