@@ -94,6 +94,80 @@ kernel "nsa_fwd_b16" (selected {
   run = { { B = 1, T = 75, G = 1, S = 4 }, { B = 2, T = 21, G = 2, S = 5 } },
 })
 
+-- Sequences behind each other, of Q and of K: of every third the queries are the newest of more keys, every fourth has
+-- none. Rows behind the last belong to none.
+local U, N = dims "U N"
+local function varlen(own)
+  local d, block, heads, dtype = own.d or 128, own.block or 64, 16, own.dtype or "bf16"
+  local function length(i, all, n) return i % 4 == 1 and 0 or (i * 5 + 3) * all // (n.N * n.N * 3) end
+  local function start_of(what)
+    return function(_, i, n)
+      local sum, all = 0, n[what]
+      for k = 0, i - 1 do sum = sum + length(k, all, n) + (what == "U" and k % 3 == 0 and block + 5 or 0) end
+      return math.min(sum, all)
+    end
+  end
+  local queries, keys = start_of "T", start_of "U"
+  local function sequence(b, q, n)
+    for i = 0, n.N - 1 do
+      if q >= queries(b, i, n) and q < queries(b, i + 1, n) then return i end
+    end
+    return -1
+  end
+  local function token(b, q, n) -- of its own sequence
+    local i = sequence(b, q, n)
+    return i < 0 and -1 or q - queries(b, i + 1, n) + keys(b, i + 1, n) - keys(b, i, n)
+  end
+  local function named(b, q, g, s, n)
+    local at = math.max(token(b, q, n), 0)
+    return lists[n.T >= 1024 and "uniform" or "mixed"](b, at, g, s, block, n.U, n.S)
+  end
+  return {
+    family = "nsa",
+    Q = tensor { B, T, G, heads, d, dtype = dtype },
+    K = tensor { B, U, G, d, dtype = dtype },
+    V = tensor { B, U, G, d, dtype = dtype },
+    O = tensor { B, T, G, heads, d, dtype = dtype },
+    LSE = tensor { B, T, G, heads, dtype = "fp32" },
+    blocks = tensor { B, T, G, S, dtype = "int32", fill = named },
+    counts = tensor { B, T, G, dtype = "int32", fill = lists.count },
+    starts_q = tensor { B, N + 1, dtype = "int32", fill = queries },
+    starts_kv = tensor { B, N + 1, dtype = "int32", fill = keys },
+    sequence = tensor { B, T, dtype = "int32", fill = sequence },
+    tile = { kv = block },
+    pipeline = { consumers = 1 },
+    schedule = { blocks = 2 },
+    ahead = { s = { turns = 1, before = "o" } },
+    arch = { sm_90a = {} },
+    reference = by_hand {
+      d = d, heads = heads, block = block, keys = "U",
+      entries = function(t, n, b, q, g)
+        local list = {}
+        for s = 0, math.max(math.min(t.counts[b][q][g], n.S), 0) - 1 do list[s + 1] = t.blocks[b][q][g][s] end
+        return list
+      end,
+      token = function(t, n, b, q)
+        local i = t.sequence[b][q]
+        return i < 0 and -1 or q - t.starts_q[b][i + 1] + t.starts_kv[b][i + 1] - t.starts_kv[b][i]
+      end,
+      first = function(t, n, b, q) return t.sequence[b][q] < 0 and 0 or t.starts_kv[b][t.sequence[b][q]] end,
+    },
+    run = own.run,
+    bench = own.bench,
+  }
+end
+kernel "nsa_fwd_varlen" (varlen {
+  run = { { B = 1, T = 70, U = 500, N = 5, G = 1, S = 4 } },
+  bench = { { B = 1, T = 65536, U = 65536, N = 16, G = 4, S = 16 } },
+})
+kernel "nsa_fwd_varlen_b16" (varlen {
+  d = 64, block = 16, dtype = "fp16",
+  run = {
+    { B = 2, T = 60, U = 170, N = 4, G = 1, S = 5 }, { B = 1, T = 9, U = 0, N = 2, G = 2, S = 3 },
+    { B = 1, T = 22, U = 60, N = 4, G = 1, S = 2 },
+  },
+})
+
 -- The union of four queries' lists, and attention by it: two launches, of which the second finds what the first left.
 local function union(own)
   local together, slots, block = own.together or 4, own.slots or 16, own.block or 64

@@ -110,7 +110,7 @@ for path in "$top"/specs/*.lua; do
             waits++
             if (length($0) < why + 10) { print; bare = 1 }
         }
-        END { exit bare || (!waits && kernel !~ /^(rms_norm|deform_attn)[.]lua$/) } # a template; threads that never meet
+        END { exit bare || (!waits && kernel !~ /^(rms_norm|deform_attn|deform_attn_bwd)[.]lua$/) } # a template; threads that never meet
     ' kernel="$spec" "$work/out" >"$work/bare"
     is_bare=$?
     cp "$work/bare" "$work/out"

@@ -11,6 +11,11 @@
 -- lengths[b], at that of the request's so many tokens. What other branches gave is mixed in: O receives gate times what
 -- is computed here + window_gate * window + compressed_gate * compressed, as far as the kernel has these tensors.
 --
+-- Sequences may lie behind each other in a batch: sequence n has the rows from starts_q[b][n] up to starts_q[b][n + 1]
+-- of Q, of what is by its rows and of the lists, and those of K and V by starts_kv[b]; its block 0 begins at its first
+-- key, and its last query is at its last key. sequence[b][q] is the one that row q belongs to; -1: to none, and the row
+-- sees nothing.
+--
 -- tile.q neighbouring queries (2 to 4) share the union of their lists, if the kernel has the tensor `times`: blocks,
 -- times and counts are those of family nsa_union then, by axis u for q. Each block is brought and multiplied once for
 -- all of them, so that four queries of 16 heads fill the 64 rows of an instruction; queries whose own lists do not name
@@ -32,8 +37,16 @@ local function program(t, at, tile)
   local rows_of = { b = at.b, q = queries, g = at.g, h = span(at.h, tile.h), d = all }
   local q = load(t.Q, places(t.Q, rows_of)):as "q"
   local scale = given "scale" and t.scale or rsqrt(extent "d")
-  local shift = (given "lengths" and t.lengths[at.b] or extent "kv") - extent "q"
-  local u, count = at.q // tile.q, extent "s"
+  local shift = (given "lengths" and t.lengths[at.b] or extent "kv") - extent "q" -- from a row of Q to its token
+  local u, count, first, behind = at.q // tile.q, extent "s", 0, nil
+  if given "sequence" ~= given "starts_q" or given "sequence" ~= given "starts_kv"
+    or (given "sequence" and (given "times" or given "lengths")) then
+    refuse("sequence", "it comes with starts_q and starts_kv, and with neither times nor lengths; write these tensors")
+  elseif given "sequence" then
+    local q, kv, n = t.starts_q[at.b], t.starts_kv[at.b], t.sequence[at.b][at.q]
+    first, behind = max(kv[n], 0), kv[n + 1]
+    shift, count = behind - first - q[n + 1], select(ge(n, 0), count, 0)
+  end
   if tile.q > (given "times" and 4 or 1) then
     refuse("tile", "up to 4 queries share the union of their lists, where times says whose a block is; each has its "
       .. "own else; write q = 1, or give what family nsa_union leaves")
@@ -46,10 +59,10 @@ local function program(t, at, tile)
       if given "times" then
         block = max(block, 0)
       else -- what is not seen lies where there is no memory, and nothing is brought
-        block = max(where(ge(block, 0) & le(block, (at.q + shift) // tile.kv), block, extent "kv"), 0)
+        block = max(where(ge(block, 0) & le(block, (at.q + shift) // tile.kv), block, extent "kv" + 1), 0)
       end
-      local first = block * tile.kv
-      local place = { b = at.b, g = at.g, kv = span(first, tile.kv), d = all }
+      local token = block * tile.kv
+      local place = { b = at.b, g = at.g, kv = span(first + token, tile.kv, behind), d = all }
       local k, v = load(t.K, places(t.K, place)):as "k", load(t.V, places(t.V, place)):as "v"
       local s, last = dot(q, k:t()):as "s" * (scale * log2e), index().q + shift
       if given "times" then -- seven bits a query
@@ -60,7 +73,7 @@ local function program(t, at, tile)
         end
         s, last = s + log2(times), where(gt(times, 0), last, -1) -- an infinite score of another's block too
       end
-      s = where(le(first + column(), last), s, -inf)
+      s = where(le(token + column(), last), s, -inf)
       local m = max(most, row_max(s))
       local p, r = exp2_diff(s, m), exp2_diff(most, m)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
@@ -78,7 +91,7 @@ local function program(t, at, tile)
 end
 
 return {
-  axes = "b h g q kv d u s",
+  axes = "b h g q kv d u s n",
   grid = "b g h q",
   tensors = {
     { "Q", axes = "b q g h d" },
@@ -92,6 +105,9 @@ return {
     { "window_gate", axes = "b q g h", optional = true },
     { "compressed_gate", axes = "b q g h", optional = true },
     { "lengths", axes = "b", optional = true, shared = true },
+    { "sequence", axes = "b q", optional = true, shared = true },
+    { "starts_q", axes = "b n", optional = true, shared = true },
+    { "starts_kv", axes = "b n", optional = true, shared = true },
     { "blocks", axes = "b u g s", shared = true },
     { "counts", axes = "b u g", optional = true, shared = true },
     { "times", axes = "b u g s", optional = true, shared = true },

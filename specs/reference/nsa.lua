@@ -8,22 +8,25 @@
 --   scaled   scores are multiplied by the kernel's scale
 --   queries  the dim that counts them ("T")
 --   token    function(t, n, b, q): the token of query q, which is q where it is left out
+--   keys     the dim that counts keys ("T")
+--   first    function(t, n, b, q): the row of K and V that is query q's token 0 (0)
 --   mixed    gates and other branches' results come in
 local function by_hand(own)
   return function(t, n)
     local K, V = {}, {}
     for b = 0, n.B - 1 do
       for g = 0, n.G - 1 do
-        for kv = 0, n.T - 1 do
+        for kv = 0, n[own.keys or "T"] - 1 do
           local k, v = {}, {}
           for c = 0, own.d - 1 do k[c], v[c] = t.K[b][kv][g][c], t.V[b][kv][g][c] end
           K[kv], V[kv] = k, v
         end
         for q = 0, n[own.queries or "T"] - 1 do
           local tokens, token = {}, own.token and own.token(t, n, b, q) or q
+          local first = own.first and own.first(t, n, b, q) or 0
           for _, block in ipairs(own.entries(t, n, b, q, g)) do
             for kv = math.max(block * own.block, 0), math.min(block * own.block + own.block - 1, token) do
-              tokens[#tokens + 1] = kv
+              tokens[#tokens + 1] = first + kv
             end
           end
           for h = 0, own.heads - 1 do

@@ -80,4 +80,60 @@ function lists.union(entry, neighbours, slots, block)
   }
 end
 
+-- Lists of many(n) slots, of which some count: functions for a kernel's fill, and entries(t, n, b, q, g) for
+-- references, a list from 1 on.
+function lists.counted(block, many)
+  local of = {}
+  function of.length(b, q, g, n) return lists.count(b, q, g, { T = n.T, S = many(n) }) end
+  function of.named(b, q, g, s, n)
+    return lists[n.T >= 1024 and "uniform" or "mixed"](b, q, g, s, block, n.T, many(n))
+  end
+  function of.entry(b, q, g, s, n) return s < of.length(b, q, g, n) and of.named(b, q, g, s, n) or -1 end
+  function of.entries(_, n, b, q, g)
+    local list = {}
+    for s = 0, many(n) - 1 do list[s + 1] = of.entry(b, q, g, s, n) end
+    return list
+  end
+  return of
+end
+
+-- What families nsa_places and nsa_queries make of the lists, `chunk` queries a turn: functions of
+-- (b, g, c, u, n) for places, of (b, g, i, n) for queries and times; what lies between the lists is nil.
+function lists.turned(entry, slots, block, chunk)
+  local found = {}
+  local function look(b, g, n)
+    if found.b == b and found.g == g and found.T == n.T then return found end
+    found = { b = b, g = g, T = n.T, places = {}, queries = {}, times = {} }
+    local named, below = {}, 0
+    for c = 0, (n.T + block - 1) // block - 1 do named[c] = { all = 0 } end
+    for q = 0, n.T - 1 do
+      for s = 0, slots - 1 do
+        local x = entry(b, q, g, s, n)
+        if x >= 0 and x <= q // block then
+          local of = named[x]
+          if of[#of] == nil or of[#of].q ~= q then of[#of + 1] = { q = q, times = 0 } end
+          of[#of].times, of.all = of[#of].times + 1, of.all + 1
+        end
+      end
+    end
+    for c = 0, #named do
+      local places, i = {}, 0
+      for u = 0, (n.T + chunk - 1) // chunk do
+        while i < #named[c] and named[c][i + 1].q < u * chunk do i = i + 1 end
+        places[u] = below + i
+      end
+      for k, one in ipairs(named[c]) do
+        found.queries[below + k - 1], found.times[below + k - 1] = one.q, one.times
+      end
+      found.places[c], below = places, below + named[c].all
+    end
+    return found
+  end
+  return {
+    places = function(b, g, c, u, n) return look(b, g, n).places[c][u] end,
+    queries = function(b, g, i, n) return look(b, g, n).queries[i] end,
+    times = function(b, g, i, n) return look(b, g, n).times[i] end,
+  }
+end
+
 return lists

@@ -20,6 +20,11 @@ __device__ __forceinline__ ${type} to_${name}(i64 x)
     return (${type})x;
 }
 
+__device__ __forceinline__ ${type} to_${name}(int x) // what is computed in 32 bits
+{
+    return (${type})x;
+}
+
 __device__ __forceinline__ ${type} to_${name}(float x)
 {
     return (${type})x;

@@ -19,7 +19,12 @@
 //@     local warps = layout.down > 1 and " % " .. layout.across // 32 or ""
 //@     group, one = "threadIdx.x / 32" .. warps, "threadIdx.x % 32 == 0"
 //@ end
-//@ local at = step.over_rows and (vector > 1 and "column + e" or "column") or step.rows > 1 and "row" or "0"
+//@ local at = step.rows > 1 and "row" or "0"
+//@ if step.over_rows and step.cols > 1 then
+//@     at = vector > 1 and "column + e" or "column"
+//@ elseif step.over_rows then -- all threads of a row have one number
+//@     one = "threadIdx.x % " .. math.max(layout.across, 32) .. " == 0"
+//@ end
 //@ if rows > 1 then held = held .. "[i]" end
 //@ if vectors > 1 then held = held .. "[j]" end
 //@ if step.cols > 1 and vector > 1 then held = held .. "[e]" end

@@ -102,7 +102,12 @@
     ${held} = ${value};
 //@     elseif call == "fold" then
 //@         local name = step.reduction
+//@         if inside ~= "true" then
+    if (${inside})
+        ${held} = fold_${name}(${held}, ${value});
+//@         else
     ${held} = fold_${name}(${held}, ${value});
+//@         end
 //@     end
 //@ else
 //@     if vectors > 1 then

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Deformable attention (specs/deform_attn.lua): every kernel in the completions, hazards strict, nothing left out; more
-# shapes, samples that are all outside; bugs planted into the emitted text, each of which is seen; what a launch refuses.
-# TAP on stdout.
+# Deformable attention (specs/deform_attn.lua, specs/deform_attn_bwd.lua): every kernel in the completions, hazards
+# strict, nothing left out; more shapes, samples that are all outside; bugs planted into the emitted text, and into the
+# reference of backward, each of which is seen; what a launch refuses. TAP on stdout.
 #   usage: tests/emu/deform.sh [PROGRAM], from the top of the tree. Needs NVRTC and a C compiler, no GPU.
 set -u
 program=${1:-build/tilewright}
@@ -25,6 +25,12 @@ for how in 'sm_90a late' 'sm_80 random'; do
         grep -q '^verified 15 cases of 7 kernels' "$work/out"
     ok $? "specs/deform_attn.lua, $how" "$work/out"
 done
+
+run specs/deform_attn_bwd.lua --arch sm_90a --complete random && ! grep -q RUN-COVERAGE "$work/out" &&
+    grep -q '^verified 7 cases of 4 kernels' "$work/out"
+ok $? "specs/deform_attn_bwd.lua, sm_90a" "$work/out"
+run specs/deform_attn_bwd.lua --arch sm_80 --kernel deform_attn_bwd_fp16_heads_odd
+ok $? "specs/deform_attn_bwd.lua, sm_80" "$work/out"
 
 # Rows more bytes apart than the offset of an instruction says, to both sides.
 cat >"$work/far.lua" <<'LUA'
@@ -80,11 +86,24 @@ ok $? "more shapes" "$work/out"
 run "$work/specs/more.lua" --kernel outside --arch sm_90a --verbose && grep -q 'error 0 bound 0, integers equal' "$work/out"
 ok $? "samples that are all outside give 0" "$work/out"
 
-spec=$PWD/specs/deform_attn.lua
-"$program" gen "$spec" -o "$work/text" --arch sm_90a >/dev/null || ok 1 "gen"
+# By hand, changed: a slope on the pixel itself, the level's width, the softmax.
+cp -r specs "$work/changed"
+for bug in 's/u == x0 and -1/u < x0 and -1/' 's/by_x \* weight\[s\] \* map.w/by_x * weight[s] * map.h/' \
+    's/\[s\] \* (by_weight - mean)/[s] * by_weight/'; do
+    sed "$bug" specs/lib/deform_attn_bwd.lua >"$work/changed/lib/deform_attn_bwd.lua"
+    ! cmp -s specs/lib/deform_attn_bwd.lua "$work/changed/lib/deform_attn_bwd.lua" &&
+        ! run "$work/changed/deform_attn_bwd.lua" --arch sm_90a --kernel deform_attn_bwd_bf16_odd &&
+        grep -q 'the reference' "$work/out"
+    ok $? "deform_attn_bwd by hand: seen where '$bug'" "$work/out"
+done
+
+for spec in deform_attn deform_attn_bwd; do
+    "$program" gen "specs/$spec.lua" -o "$work/text" --arch sm_90a >/dev/null || ok 1 "gen"
+done
 # name; kernel; what is to be said of it; an edit of sed, which changes so many lines.
 while IFS='|' read -r name kernel expected lines edit; do
     text=$work/text/deform_attn_$kernel.sm_90a.cu
+    case $kernel in bwd_*) spec=$PWD/specs/deform_attn_bwd.lua ;; *) spec=$PWD/specs/deform_attn.lua ;; esac
     sed "$edit" "$text" >"$work/$name.cu"
     [ "$(diff "$text" "$work/$name.cu" | grep -c '^<')" = "$lines" ]
     ok $? "$name is planted $lines times" "$work/$name.cu"
@@ -100,6 +119,10 @@ nearest_alone|fp16|FAILED|1|/float ew_floor/,/^}/s/floorf(x)/rintf(x)/
 level_of_another|fp16|FAILED|1|0,/v24 = v1 ? 11600/s//v24 = v1 ? 14500/
 pair_unrounded|fp16|FAILED|1|/u32 pair_fma/,/^}/s/fma.rn.f16x2 %0, %1, %2, %3/fma.rn.f16x2 %0, %1, %3, %2/
 row_of_another|fp16|FAILED|1|s/const int row1 = threadIdx.x \/ 4;/const int row1 = threadIdx.x \/ 8;/
+last_of_none|bwd_bf16_odd|FAILED|10|s/ > 1;$/ >= 1;/
+mean_missing|bwd_bf16_odd|FAILED|1|s/ = v69 - sum;/ = v69;/
+half_a_row|bwd_bf16_odd|FAILED|1|s/fold_sum(sum_3, __shfl/fold_sum(0.0f, __shfl/
+added_elsewhere|bwd_bf16_odd|FAILED|1|s/from + column + e, v44/from + column, v44/
 sum_of_last|fp16_softmax|FAILED|1|s/^\( *\)levels_2 = v[0-9]*;/\1;/
 END
 echo "1..$count"

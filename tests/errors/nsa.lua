@@ -8,6 +8,13 @@ local fine = kernel "fine" {
 }
 kernel "two_without_times" { like = fine, tile = { q = 2 } }
 kernel "eight" { like = fine, tile = { q = 8 }, times = tensor { B, T, G, S, dtype = "int32" } }
+kernel "one_start" { -- where sequences begin in K is missing
+  like = fine, sequence = tensor { B, T, dtype = "int32" }, starts_q = tensor { B, G + 1, dtype = "int32" },
+}
+kernel "open_lists" {
+  family = "nsa_places", arch = { sm_90a = {} }, lists = tensor { B, T, G, S, dtype = "int32" },
+  places = tensor { B, G, (T + 63) // 64, (T + 63) // 64 + 1, dtype = "int32" },
+}
 
 local U = (T + 3) // 4
 local places = tensor { B, U, G, 64, dtype = "int32" }
