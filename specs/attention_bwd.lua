@@ -100,7 +100,7 @@ local documents = {
 documents.turn = 32 -- the shorter a tile, the less of it is another document's
 backward("_d64_documents", 64, documents)
 documents.turn, documents.run = nil, {
-  { B = 1, H = 1, R = 200, S = 200 }, { B = 1, H = 1, R = 100, S = 100 }, { B = 1, H = 1, R = 5, S = 0 },
+  { B = 1, H = 1, R = 200, S = 200 }, { B = 1, H = 1, R = 30, S = 30 }, { B = 1, H = 1, R = 5, S = 0 },
 }
 documents.arch = { sm_90a = {} }
 backward("_documents", 128, documents)

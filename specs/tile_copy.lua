@@ -17,7 +17,7 @@ local copy = kernel "tile_copy" {
   X = tensor { H, W, dtype = "bf16", axes = "h w" }, Y = tensor { H, W, dtype = "bf16", axes = "h w", out = true },
   axes = "h w", tile = { h = 64, w = 64 }, grid = { h = H, w = W },
   via = { tile = "bulk" },
-  arch = { sm_90a = {} },
+  arch = { sm_90a = {}, sm_120a = { asked = true } },
   program = program,
   run = { { H = 515, W = 520 }, { H = 3, W = 8 }, { H = 0, W = 64 }, { H = 40, W = 35 } },
   bench = bytes,

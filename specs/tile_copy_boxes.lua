@@ -43,7 +43,7 @@ for _, kilobytes in ipairs { 1, 8, 32 } do
     X = tensor { C, dtype = "bf16", axes = "c" }, Y = tensor { C, dtype = "bf16", axes = "c", out = true },
     axes = "c", tile = { c = 512 * kilobytes }, grid = { c = C },
     via = { tile = "bulk" },
-    arch = { sm_90a = {} },
+    arch = { sm_90a = {}, sm_120a = { asked = true } },
     program = program(store, 1),
     pipeline = { stages = kilobytes == 1 and 8 or nil },
     run = { { C = kilobytes == 8 and 350120 or 500120 } },
@@ -58,7 +58,7 @@ local pixels = kernel "tile_copy_2x2x32" {
   Y = tensor { H, W, 32, dtype = "fp16", axes = "h w c", out = true },
   axes = "h w c", tile = { h = 2, w = 2, c = 32 }, grid = { h = H, w = W, c = 32 },
   via = { tile = "bulk" },
-  arch = { sm_90a = {} },
+  arch = { sm_90a = {}, sm_120a = { asked = true } },
   program = program(store, 1),
   pipeline = { stages = 4 },
   run = { { H = 31, W = 67 } },
@@ -81,7 +81,7 @@ kernel "tile_copy_5d" {
   Y = tensor { N, D, H, W, C, dtype = "bf16", axes = "n d h w c", out = true },
   axes = "n d h w c", tile = { n = 2, d = 2, h = 4, w = 4, c = 32 }, grid = { n = N, d = D, h = H, w = W, c = C },
   via = { tile = "bulk" },
-  arch = { sm_90a = {} },
+  arch = { sm_90a = {}, sm_120a = { asked = true } },
   program = program(store, 1),
   pipeline = { stages = 4 },
   run = { { N = 5, D = 3, H = 11, W = 17, C = 72 } },
@@ -111,7 +111,7 @@ kernel "tile_copy_add" {
   X = tensor { H, W, dtype = "fp32", axes = "h w" }, Y = tensor { H, W, dtype = "fp32", axes = "h w", out = true },
   axes = "h w", tile = { h = 64, w = 32 }, grid = { h = H, w = W },
   via = { tile = "bulk" },
-  arch = { sm_90a = {} },
+  arch = { sm_90a = {}, sm_120a = { asked = true } },
   program = program(store_add, 1),
   pipeline = { stages = 4 },
   run = { { H = 515, W = 344 } },
@@ -120,7 +120,10 @@ kernel "tile_copy_add" {
 }
 
 -- Four tensors at once, eight maps.
-local four = { arch = { sm_90a = {} }, axes = "h w", tile = { h = 64, w = 64 }, grid = { h = H, w = W }, via = {} }
+local four = {
+  arch = { sm_90a = {}, sm_120a = { asked = true } }, axes = "h w", tile = { h = 64, w = 64 }, grid = { h = H, w = W },
+  via = {},
+}
 for i = 1, 4 do
   local name = i > 1 and i or ""
   four["X" .. name] = tensor { H, W, dtype = "bf16", axes = "h w" }

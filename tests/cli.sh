@@ -77,6 +77,11 @@ ok $? "help"
 tilewright help spec
 is 0 && silent err && prints '^  tile  ' && prints 'pipeline.stages' && prints 'family = "gemm"'
 ok $? "help spec"
+for module in specs/lib/*.lua; do
+    ! grep -q '^return {' "$module" || prints "family = \"$(basename "$module" .lua)\"" || echo "$module"
+done >"$work/families"
+[ ! -s "$work/families" ]
+ok $? "help spec: every family" "$work/families"
 tilewright help --luacats
 is 0 && silent err && prints '@class'
 ok $? "help --luacats"

@@ -32,6 +32,9 @@ says "driver: another architecture" 0 '8.6, 0 wrong, textures 801' '1 launch$' -
 says "driver: the program's own status" 5 '9.0, 0 wrong, textures 801' '1 launch, 0 hazards' -- "$work/driver" 5
 says "driver: a signal" 139 '' 'the program was ended by signal 11' "$work/driver" abort
 says "a program without CUDA" 0 'word --arch x' 'did not come to the emulated driver' echo word --arch x
+says "a status of a program that no signal ended" 255 '' 'did not come to the emulated driver' sh -c 'exit 255'
+! grep -q 'ended by' "$work/err"
+ok $? "and none is told"
 says "no such program" 3 '' 'cannot run ./none' ./none
 for words in '--hazards sometimes x:off, on, fatal or strict' '--sms 0 x:1 to 1024' '--arch sm_12 x:an architecture' \
     '--memory 1T x:1 to 1024' '--seed -1 x:a number' '--complete now x:eager, late or random' ':which program?' \

@@ -316,7 +316,9 @@ double bench_visible(const struct bench_group *g, const struct bench_part *part,
         c.loop = l->loop;
         c.left = MOST_QUESTIONS;
         const double counted = count_items(&c, l, 0);
-        known = counted >= 0.0 && (l->flops < 0 || expr_eval_int(&p->graph, l->flops, part->symbol, &all));
+        /* Where data decide how many there are in all, nothing of it is in `flops`. */
+        known = counted >= 0.0 && (p->flops < 0 || l->flops < 0 ||
+                                   expr_eval_int(&p->graph, l->flops, part->symbol, &all));
         flops += counted * (double)l->each / ((double)l->rows * (double)l->columns) - (double)all;
     }
     tw_free(rt, c.value);

@@ -96,8 +96,9 @@ static void pass_on(int number)
         kill((pid_t)running, number);
 }
 
-/* The program's exit status, or 128 and more for a signal; -1 after a fault, which it has told. */
-static int run(const struct tell *tell, char **arguments)
+/* The program's exit status, where *ended is then 0, or 128 and more for the signal *ended; -1 after a fault, which it
+ * has told. */
+static int run(const struct tell *tell, char **arguments, int *ended)
 {
     /* A key that interrupts reaches the program by itself. */
     struct sigaction ignore = {.sa_handler = SIG_IGN}, pass = {.sa_handler = pass_on}, interrupt, quit, end, hang_up;
@@ -123,15 +124,18 @@ static int run(const struct tell *tell, char **arguments)
         tell_fault(tell, "cannot wait for %s: %s", arguments[0], strerror(errno));
         return -1;
     }
-    return WIFEXITED(state) ? WEXITSTATUS(state) : 128 + WTERMSIG(state);
+    *ended = WIFEXITED(state) ? 0 : WTERMSIG(state);
+    return *ended ? 128 + *ended : WEXITSTATUS(state);
 }
 
-static int conclude(const struct tell *tell, const struct cu_tally *tally, bool looked, int status)
+static int conclude(const struct tell *tell, const struct cu_tally *tally, bool looked, int status, int ended)
 {
     uint64_t launches = atomic_load(&tally->launches), hazards = atomic_load(&tally->hazards),
              failures = atomic_load(&tally->failures);
-    if (status >= 128)
-        tell_fault(tell, "the program was ended by signal %d, %s", status - 128, strsignal(status - 128));
+    if (!atomic_load(&tally->loaded))
+        failures += atomic_load(&tally->refused);
+    if (ended)
+        tell_fault(tell, "the program was ended by signal %d, %s", ended, strsignal(ended));
     if (!atomic_load(&tally->devices)) {
         tell_note(tell, "the program did not come to the emulated driver");
         return status;
@@ -149,7 +153,7 @@ static int go(const struct tell *tell, struct tw_runtime *rt, const char *const 
               char **arguments)
 {
     char folder[4150];
-    int status = 3, file = -1;
+    int status = 3, file = -1, ended = 0;
     struct cu_tally *tally = MAP_FAILED;
     if (!find_folder(rt, folder, sizeof folder)) {
         tell_fault(tell, "libcuda.so.1 of the emulator is not beside this program: it is built by ninja, and installed "
@@ -163,8 +167,8 @@ static int go(const struct tell *tell, struct tw_runtime *rt, const char *const 
         tell_fault(tell, "cannot share memory with the program: %s", strerror(errno));
     } else {
         fflush(stdout);
-        status = run(tell, arguments);
-        status = status < 0 ? 3 : conclude(tell, tally, looked, status);
+        status = run(tell, arguments, &ended);
+        status = status < 0 ? 3 : conclude(tell, tally, looked, status, ended);
     }
     if (tally != MAP_FAILED)
         munmap(tally, sizeof *tally);

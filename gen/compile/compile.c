@@ -109,6 +109,29 @@ static int check_architecture_names(const struct compile *c, const char *list)
     return 0;
 }
 
+/* Kernels of which each architecture is left out where no --arch asks for it are told of; where there are no others,
+ * that is an error. Exit status. */
+static int check_unasked(const struct compile *c, const struct compile_choice *choice)
+{
+    const struct arch *has[COMPILE_ARCHITECTURES];
+    const struct spec_kernel *lacking = NULL;
+    int with = 0, without = 0;
+    for (int k = 0; k < c->spec.kernel_count; k++) {
+        const struct spec_kernel *kernel = &c->spec.kernel[k];
+        if (!kernel->sound || !kernel_chosen(choice, kernel))
+            continue;
+        const bool some = compile_architectures(kernel, NULL, has) > 0;
+        with += some;
+        without += !some;
+        lacking = some || lacking ? lacking : kernel;
+    }
+    if (without)
+        compile_say(c, with ? DIAG_NOTE : DIAG_ERROR,
+                    "kernel '%s'%s is left out: its architectures say asked = true; write --arch %s", lacking->name,
+                    without > 1 ? " and others" : "", lacking->arch_count ? lacking->arch[0].name : "A");
+    return without && !with ? 1 : 0;
+}
+
 /* Each architecture that is asked for by name: none of the kernels has it, some have it, all have it. */
 static int check_architectures(struct compile *c, const struct compile_choice *choice)
 {
@@ -141,7 +164,7 @@ static int check_architectures(struct compile *c, const struct compile_choice *c
             compile_say(c, DIAG_NOTE, "%s is left out for kernel '%s'%s, which has no such architecture", wanted,
                         lacking, without > 1 ? " and others" : "");
     }
-    return 0;
+    return choice->arch ? 0 : check_unasked(c, choice);
 }
 
 /* ---- planning and emitting ------------------------------------------------------------------------------------- */

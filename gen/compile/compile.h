@@ -13,7 +13,7 @@
 
 struct json_object;
 
-enum { COMPILE_FAMILIES = 16, COMPILE_ARCHITECTURES = 16 };
+enum { COMPILE_FAMILIES = 64, COMPILE_ARCHITECTURES = 16 };
 
 /* What the spec's reader wants to know of families and architectures. */
 struct compile_tables {

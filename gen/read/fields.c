@@ -304,6 +304,9 @@ bool read_field(struct reader *r, int table, const char *key, const char *prefix
                      reader_kernel(r)->family ? "its family knows none" : "only kernels of a family have it");
     else if (group)
         read_group(r, key, path, out, lists);
+    else if (field == FIELD_ASKED && strncmp(prefix, "arch.", 5) != 0)
+        reader_fault(r, path, AT_KEY, "FIELD-PLACE",
+                     "it is a field of an architecture alone; write arch = { sm_120a = { asked = true } }");
     else
         read_row(r, field, path, out, lists);
     lua_pop(r->L, 1);

@@ -152,6 +152,7 @@ int cu_options(struct emu_options *options);
 /* A kernel begins to run; NULL: it has ended. A launch has failed, or could not be: run-program's status is 1. */
 void cu_tell_launch(const char *name);
 void cu_tell_failure(void);
+void cu_tell_module(int result); /* a module was loaded, or was not: for the tally */
 
 /* ---- Work -------------------------------------------------------------------------------------------------------- */
 

@@ -91,8 +91,7 @@ int cu_module_load(struct cu_module **module, const void *image)
     if (!module || !image)
         return CUDA_ERROR_INVALID_VALUE;
     int result = load_image(module, image);
-    if (result)
-        cu_tell_failure();
+    cu_tell_module(result);
     return result;
 }
 

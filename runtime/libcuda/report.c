@@ -47,6 +47,14 @@ void cu_tell_failure(void)
     atomic_fetch_add(&tally->failures, 1);
 }
 
+void cu_tell_module(int result)
+{
+    if (result == CUDA_ERROR_NO_BINARY_FOR_GPU)
+        atomic_fetch_add(&tally->refused, 1);
+    else
+        atomic_fetch_add(result ? &tally->failures : &tally->loaded, 1);
+}
+
 static void open_tally(void)
 {
     const char *text = getenv(CU_TALLY_VARIABLE);

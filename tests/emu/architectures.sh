@@ -41,6 +41,11 @@ sed 's/sm_90a = {}, sm_80 = {/sm_90a = {}, sm_120a = { asked = true,/; s/stages 
 "$program" plan "$work/asked.lua" --arch sm_120a --variant 0 >"$work/out" 2>&1 && grep -q '^  ab  *3  *bulk ' "$work/out" &&
     [ "$("$program" plan "$work/asked.lua" --variant 0 | sed -n 's/^kernel named on //p' | tr '\n' ' ')" = 'sm_90a ' ]
 ok $? "asked = true: where --arch names it alone" "$work/out"
+sed 's/arch = { sm_90a = {}, sm_80 = {/arch = { sm_80 = { asked = true,/' "$work/named.lua" >"$work/asked.lua"
+! "$program" check "$work/asked.lua" >"$work/out" 2>&1 &&
+    grep -q "kernel 'named' is left out: its architectures say asked = true; write --arch sm_80" "$work/out" &&
+    "$program" check "$work/asked.lua" --arch sm_80 >"$work/out" 2>&1
+ok $? "asked = true of every architecture: told, and nothing is made of it" "$work/out"
 sed 's/, sm_80 = {.*}, *pipe.*$/ } }/; s/arch = { sm_90a = {}.*/arch = { sm_90a = {} } }/' "$work/named.lua" >"$work/hopper.lua"
 ! "$program" plan "$work/hopper.lua" --arch sm_120a >"$work/out" 2>&1 &&
     grep -q "no kernel of .* has architecture 'sm_120a'" "$work/out"
@@ -81,5 +86,9 @@ both() { # spec arch
 }
 for arch in sm_80 sm_86 sm_89 sm_120a; do both "$spec" $arch; done
 both tests/programs/architectures_attention.lua sm_120a
+# Rows by number come by threads, not by the warp of bulk copies.
+"$program" run specs/attention_decode.lua --kernel attention_decode_paged_16 --device emu --arch sm_120a \
+    --inputs normal --complete late --hazards strict >"$work/out" 2>&1
+ok $? "pages on sm_120a" "$work/out"
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -82,5 +82,8 @@ bug $ring BARRIER-INIT 's/barrier_init_fence();/;/' 'barriers are set up without
 bug $ring BARRIER-INIT 's/    __syncthreads();/    ;/' 'the block does not meet'
 bug tile_copy_multicast EXIT-IN-FLIGHT 's/tile_drain(tile_fill);/;/' 'a block ends before the other has released'
 bug tile_copy_multicast BARRIER-INIT 's/    cluster_meet();/    __syncthreads();/' 'the cluster does not meet'
+"$program" run "$matrix" --device emu --arch sm_120a --inputs integer --complete alternate --hazards strict \
+    >"$work/out" 2>&1
+ok $? "specs/tile_copy.lua on sm_120a" "$work/out"
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -587,6 +587,8 @@ const char *mma_sync_no_bulk(const struct pipeline *x)
                 return "the spec says so";
             if (o->window.dims)
                 return "windows of images are gathered by threads";
+            if (o->kind == PROGRAM_GATHER)
+                return "rows by number are gathered by threads";
             if (has_odd_stride(x, &x->plan->tensor[o->tensor]))
                 return "a constant row is no multiple of 16 bytes";
             for (int d = 0; d < x->plan->tensor[o->tensor].rank; d++) {

@@ -95,7 +95,8 @@ static bool is_known(const struct program *p, const struct program_op *loop)
     return known;
 }
 
-static int add(struct pipeline *x, struct derive *d, int loop)
+/* data_decide: how many operations the whole program has, so that each loop is counted. */
+static int add(struct pipeline *x, struct derive *d, int loop, bool data_decide)
 {
     struct plan *p = x->plan;
     struct expr_graph *g = &p->visible->graph;
@@ -121,7 +122,7 @@ static int add(struct pipeline *x, struct derive *d, int loop)
     v.flops = program_loop_flops(x->program, p, loop);
     if (v.from < 0 || v.to < 0)
         return 3;
-    if (any || v.flops < 0)
+    if (any || data_decide)
         p->visible->loop[p->visible->count++] = v;
     return 0;
 }
@@ -134,15 +135,18 @@ int pipeline_visible(struct pipeline *x)
         return 3;
     p->visible->graph.memory = p->fused.memory;
     p->visible->all = true;
-    for (int i = 0; i < x->program->op_count && !status && p->visible->count < PLAN_VISIBLE_LOOPS; i++) {
+    const bool data_decide = program_flops(x->program, p) < 0;
+    for (int i = 0; i < x->program->op_count && !status; i++) {
         const struct program_op *o = &x->program->op[i];
         bool dots = false;
+        if (is_dot(x, i) && x->d.work.op[i].parent < 0) /* of no loop: nothing counts it */
+            p->visible->all = false;
         for (int k = i; o->kind == PROGRAM_LOOP && k < o->end; k++)
             dots = dots || is_dot(x, k);
         if (!dots || !is_innermost(x->program, i))
             continue;
-        if (is_known(x->program, o))
-            status = add(x, x->plain ? x->plain : &x->d, i);
+        if (is_known(x->program, o) && p->visible->count < PLAN_VISIBLE_LOOPS)
+            status = add(x, x->plain ? x->plain : &x->d, i, data_decide);
         else
             p->visible->all = false;
     }

@@ -462,14 +462,14 @@ const struct emu_op *emu_op_ret(struct emu_warp *warp, const struct emu_op *op)
 
 /* ---- Calls ------------------------------------------------------------------------------------------------------- */
 
-/* The function whose address that is; NULL: none that is lowered. */
-static struct emu_function *function_at(struct emu_module *module, uint64_t address)
+/* The number of the function whose address that is, of an alias its own; PTX_NONE: there is none. */
+static uint32_t function_at(const struct emu_module *module, uint64_t address)
 {
-    if (address < EMU_FUNCTION_START || address % 16 ||
-        (address - EMU_FUNCTION_START) / 16 >= module->ptx->function_count)
-        return NULL;
-    const struct ptx_function *f = &module->ptx->functions[(address - EMU_FUNCTION_START) / 16];
-    return module->functions[f->alias_of != PTX_NONE ? f->alias_of : (address - EMU_FUNCTION_START) / 16];
+    const uint64_t number = (address - EMU_FUNCTION_START) / 16;
+    if (address < EMU_FUNCTION_START || address % 16 || number >= module->ptx->function_count)
+        return PTX_NONE;
+    const uint32_t alias = module->ptx->functions[number].alias_of;
+    return alias != PTX_NONE ? alias : (uint32_t)number;
 }
 
 int emu_warp_room(struct emu_warp *warp, uint32_t registers, uint32_t preds, uint32_t local)
@@ -701,7 +701,13 @@ const struct emu_op *emu_op_call(struct emu_warp *warp, const struct emu_op *op)
             for (uint32_t m = lanes; m; m &= m - 1)
                 if (target[emu_first(m)] == address)
                     together |= m & (0u - m);
-            function = function_at(call->module, address);
+            const uint32_t number = function_at(call->module, address);
+            function = number == PTX_NONE ? NULL : call->module->functions[number];
+            const char *refused = number == PTX_NONE ? NULL : call->module->ptx->functions[number].refused;
+            if (refused) {
+                emu_fail_launch(warp->launch, TW_ERROR_UNSUPPORTED, "%s", refused);
+                return NULL;
+            }
             if (!function)
                 return emu_report_at(warp, op, "BOUNDS", address, 1, "call of 0x%llx, which is no function",
                                      (unsigned long long)address);

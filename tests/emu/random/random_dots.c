@@ -289,7 +289,7 @@ static void write_chain_tensors(struct dots *d, const struct chain *c)
         random_write(g, "  P = tensor { B, R, S, dtype = \"%s\", axes = \"b q s\" },\n", d->dtype);
     if (c->reach)
         random_write(g, "  reach = tensor { B, R, dtype = \"int32\", axes = \"b q\", fill = \"integers 0 %d\" },\n",
-                     3 * d->tile);
+                     2 * d->turns[d->runs - 1] * d->tile); /* some row of a tile's makes all turns of the last size */
     if (c->ends || c->until) /* three of four make all turns of the last size, in which rings wrap */
         random_write(g, "  length = tensor { B, dtype = \"int32\", fill = \"integers 0 %d\" },\n",
                      4 * d->turns[d->runs - 1] * d->tile);

@@ -190,7 +190,8 @@ static void condition(struct random_spec *g)
         random_feature(g, word[kind]);
     switch ((enum condition)kind) {
     case ROWS:
-        op = g->diagonal && *op == 'g' ? "le" : op;
+        /* Turns that it leaves out are those of no item, or of few: what is hidden has no batches. */
+        op = (g->diagonal || g->family == 'N') && *op == 'g' ? "le" : op;
         g->under = g->under || *op == 'l';
         random_write(g, "%s(index().%s, index().%s + %d)", op, g->index, g->row_index, random_below(g, 21) - LEAN);
         break;
