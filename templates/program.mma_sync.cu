@@ -74,7 +74,7 @@ ${banner}
 //@ include "blocks/tile_windows_copy.cuh" tensor = t, ring = r, offset = plan.shared[r.name .. "." .. name].offset,
 //@     threads = launch.block, extent = plan.extent[name]
 //@         elseif has(t, "gathered") then
-//@ include "blocks/tile_gather.cuh" tensor = t, ring = r, offset = plan.shared[r.name .. "." .. name].offset,
+//@ include "blocks/tile_gather.cuh" tensor = t, offset = plan.shared[r.name .. "." .. name].offset,
 //@     extent = plan.extent[name], name = r.name .. "_" .. name .. "_load", position = "u32", number = "p"
 //@         else
 //@ include "blocks/tile_copy.cuh" tensor = t, ring = r, offset = plan.shared[r.name .. "." .. name].offset,

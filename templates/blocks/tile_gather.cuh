@@ -2,7 +2,6 @@
 //@ -- where a tensor copy would put it. What lies outside of the tensor arrives as zeros. position: the type that says
 //@ -- which stage p is; number: what of it is the stage's number.
 //@ param tensor table
-//@ param ring table
 //@ param offset int
 //@ param extent table
 //@ param name text

@@ -121,7 +121,7 @@
 
 //@         for _, name in ipairs(r.tensor) do
 //@             if r.filler == "arrive" then
-//@ include "blocks/tile_gather.cuh" tensor = plan.tensor[name], ring = r,
+//@ include "blocks/tile_gather.cuh" tensor = plan.tensor[name],
 //@     offset = plan.shared[r.name .. "." .. name].offset, extent = plan.extent[name], name = name .. "_copy",
 //@     position = r.name .. "_position", number = "p.stage"
 
