@@ -6,8 +6,10 @@
 #include "emu/image.h"
 #include "libcuda.h"
 
+/* One that was destroyed stays, so that a handle, and the stack of any thread, tells so. */
 struct cu_context {
-    int primary;
+    struct cu_context *next;
+    int destroyed;
     int retained; /* how often; 0: a primary context that is not active */
     unsigned flags;
 };
@@ -111,8 +113,7 @@ struct cu_graph {
 struct cu_library {
     struct tw_runtime rt;
     struct tw_device *device; /* NULL: cuInit was not called */
-    struct cu_context primary;
-    struct cu_module *modules;
+    struct cu_context primary, *contexts; /* the latter: all that were created */
     struct cu_stream *streams, legacy, per_thread;
     uint64_t numbers;  /* given to streams and graphs */
     int broken;        /* result of the launch that broke the context; 0: none did */
@@ -188,9 +189,8 @@ int cu_module_load(struct cu_module **module, const void *image);
 /* The kernel behind a function, loaded now if it was not yet. CUresult. */
 int cu_function_load(struct cu_function *function);
 
-/* The current context of the calling thread; NULL: none. And that of a handle, or the current one. */
+/* The current context of the calling thread, which another thread may have destroyed; NULL: none. */
 struct cu_context *cu_context_current(void);
-struct cu_context *cu_context_of(struct cu_context *context);
 
 /* Copies of both dimensions, as nodes of graphs take them. */
 int cu_copy_of_3d(const struct cu_copy_3d *call, struct cu_copy *copy);

@@ -31,9 +31,10 @@ int cu_enter(struct cu_call *call, enum cu_need need)
     under_way = call;
     if (need >= CU_NEEDS_INIT && !cu.device)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (need >= CU_NEEDS_CONTEXT && !cu_context_current())
-        return CUDA_ERROR_INVALID_CONTEXT;
-    return need >= CU_NEEDS_CONTEXT ? cu.broken : CUDA_SUCCESS;
+    if (need < CU_NEEDS_CONTEXT)
+        return CUDA_SUCCESS;
+    const struct cu_context *context = cu_context_current();
+    return !context ? CUDA_ERROR_INVALID_CONTEXT : context->destroyed ? CUDA_ERROR_CONTEXT_IS_DESTROYED : cu.broken;
 }
 
 void cu_leave(struct cu_call *call)

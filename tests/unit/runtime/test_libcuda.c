@@ -1,5 +1,6 @@
 /* The emulated driver, called in this process as a program calls it, with PTX by hand: no compiler is needed. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -470,6 +471,60 @@ static void heap_and_textures(void **state)
     assert_int_equal(cuModuleUnload(loaded), CUDA_SUCCESS);
 }
 
+static void *destroy(void *context)
+{
+    return cuCtxDestroy_v2(context) ? NULL : context;
+}
+
+static struct cu_context *one_too_many;
+static int run_create(void)
+{
+    return cuCtxCreate_v2(&one_too_many, 0, 0);
+}
+
+/* What was destroyed below the current context, or by another thread, says so wherever it is used. */
+static void contexts(void **state)
+{
+    struct cu_context *x, *y, *primary, *popped, nothing = {0};
+    unsigned flags = 9;
+    pthread_t thread;
+    void *destroyed;
+    int pushes = 0;
+    (void)state;
+    assert_int_equal(cuCtxGetCurrent(&primary), CUDA_SUCCESS);
+    assert_int_equal(cuCtxCreate_v2(&x, 1, 0), CUDA_SUCCESS);
+    assert_int_equal(cuCtxCreate_v2(&y, 2, 0), CUDA_SUCCESS);
+    assert_int_equal(cuCtxDestroy_v2(x), CUDA_SUCCESS);
+    assert_int_equal(cuCtxGetFlags(&flags), CUDA_SUCCESS);
+    assert_int_equal(flags, 2);
+    assert_int_equal(cuCtxDestroy_v2(y), CUDA_SUCCESS);
+    assert_int_equal(cuCtxGetFlags(&flags), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    assert_int_equal(cuCtxSynchronize_v2(NULL), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    assert_int_equal(cuCtxPopCurrent_v2(&popped), CUDA_SUCCESS);
+    assert_ptr_equal(popped, x);
+    assert_int_equal(cuCtxPushCurrent_v2(y), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    assert_int_equal(cuCtxDestroy_v2(y), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    assert_int_equal(cuCtxSetCurrent(&nothing), CUDA_ERROR_INVALID_CONTEXT);
+    assert_int_equal(cuCtxDestroy_v2(primary), CUDA_ERROR_INVALID_CONTEXT);
+    assert_int_equal(cuCtxGetCurrent(&popped), CUDA_SUCCESS);
+    assert_ptr_equal(popped, primary);
+    assert_int_equal(cuCtxCreate_v2(&x, 0, 0), CUDA_SUCCESS);
+    assert_int_equal(pthread_create(&thread, NULL, destroy, x), 0);
+    assert_int_equal(pthread_join(thread, &destroyed), 0);
+    assert_ptr_equal(destroyed, x);
+    assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    assert_int_equal(cuCtxPopCurrent_v2(NULL), CUDA_SUCCESS);
+    while (pushes < 63) {
+        assert_int_equal(cuCtxPushCurrent_v2(primary), CUDA_SUCCESS);
+        pushes++;
+    }
+    assert_int_equal(quiet(run_create), CUDA_ERROR_INVALID_VALUE);
+    assert_null(one_too_many);
+    for (; pushes; pushes--)
+        assert_int_equal(cuCtxPopCurrent_v2(NULL), CUDA_SUCCESS);
+    assert_int_equal(cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(variables_belong_to_the_module),
@@ -480,6 +535,7 @@ int main(void)
                                        cmocka_unit_test(hazards),
                                        cmocka_unit_test(entry_points),
                                        cmocka_unit_test(images),
-        cmocka_unit_test(heap_and_textures)};
+                                       cmocka_unit_test(heap_and_textures),
+                                       cmocka_unit_test(contexts)};
     return cmocka_run_group_tests(tests, opens, closes);
 }
