@@ -525,6 +525,109 @@ static void contexts(void **state)
     assert_int_equal(cuCtxSynchronize(), CUDA_SUCCESS);
 }
 
+static uint64_t freed;
+static int run_free(void)
+{
+    return cuMemFree_v2(freed);
+}
+
+static int run_host(void)
+{
+    void *memory = NULL;
+    int result = cuMemHostAlloc(&memory, SIZE_MAX, 0);
+    return result ? result : cuMemHostAlloc(&memory, (size_t)1 << 60, 0);
+}
+
+static int run_managed(void)
+{
+    uint64_t address;
+    return cuMemAllocManaged(&address, (size_t)1 << 60, 1);
+}
+
+static int run_pitch(void)
+{
+    uint64_t address;
+    size_t pitch;
+    return cuMemAllocPitch_v2(&address, &pitch, (size_t)1 << 32, ((size_t)1 << 32) + 1, 4);
+}
+
+static int run_wide(void)
+{
+    uint64_t address;
+    size_t pitch;
+    return cuMemAllocPitch_v2(&address, &pitch, SIZE_MAX - 5, 1, 4);
+}
+
+/* More than there is, and what is not the program's to free. */
+static void requests(void **state)
+{
+    uint64_t address;
+    size_t bytes;
+    (void)state;
+    assert_int_equal(quiet(run_host), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_non_null(strstr(said, "cuMemHostAlloc: 18446744073709551615 bytes of the host's memory: "));
+    assert_int_equal(quiet(run_managed), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(quiet(run_pitch), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(quiet(run_wide), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(cuMemAllocPitch_v2(&address, &bytes, 4, 0, 4), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuModuleGetGlobal_v2(&freed, &bytes, module, "runs"), CUDA_SUCCESS);
+    assert_int_equal(quiet(run_free), CUDA_ERROR_INVALID_VALUE);
+    assert_non_null(strstr(said, " is a variable of a module"));
+}
+
+static char image_path[] = "/tmp/tilewright-image-XXXXXX";
+static int run_load_file(void)
+{
+    return cuModuleLoad(&loaded, image_path);
+}
+
+static int load_bytes(const void *bytes, size_t count)
+{
+    FILE *file = fopen(image_path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+    return quiet(run_load_file);
+}
+
+/* Files are fat binaries or PTX, whole. */
+static void files(void **state)
+{
+    static const unsigned char wrapper[24] = {0xb1, 0x43, 0x62, 0x46, 1, 0, 0, 0, 1};
+    static const unsigned char fatbin[16] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 1};
+    int handle = mkstemp(image_path);
+    (void)state;
+    assert_true(handle >= 0);
+    close(handle);
+    assert_int_equal(load_bytes(wrapper, sizeof wrapper), CUDA_ERROR_INVALID_IMAGE);
+    assert_non_null(strstr(said, ": neither PTX nor a fat binary"));
+    for (size_t count = 4; count <= sizeof fatbin; count++) {
+        assert_int_equal(load_bytes(fatbin, count), CUDA_ERROR_INVALID_IMAGE);
+        assert_non_null(strstr(said, ": the fat binary is cut off"));
+    }
+    for (size_t count = 0; count < 4; count++)
+        assert_int_equal(load_bytes(fatbin, count), CUDA_ERROR_INVALID_PTX);
+    assert_int_equal(load_bytes(ptx, sizeof ptx - 1), CUDA_SUCCESS);
+    assert_int_equal(cuModuleUnload(loaded), CUDA_SUCCESS);
+    unlink(image_path);
+}
+
+static void no_handles(void **state)
+{
+    struct cu_module *of;
+    const char *name;
+    int value;
+    unsigned count;
+    (void)state;
+    assert_int_equal(cuFuncGetModule(&of, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuFuncIsLoaded(&value, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuFuncGetName(&name, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuKernelGetName(&name, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuKernelGetLibrary(&of, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuModuleGetFunctionCount(&count, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuModuleLoad(&of, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(variables_belong_to_the_module),
@@ -536,6 +639,9 @@ int main(void)
                                        cmocka_unit_test(entry_points),
                                        cmocka_unit_test(images),
                                        cmocka_unit_test(heap_and_textures),
-                                       cmocka_unit_test(contexts)};
+                                       cmocka_unit_test(contexts),
+                                       cmocka_unit_test(requests),
+                                       cmocka_unit_test(files),
+                                       cmocka_unit_test(no_handles)};
     return cmocka_run_group_tests(tests, opens, closes);
 }
