@@ -9,8 +9,6 @@ enum {
     CARVEOUT = 9,
 };
 
-enum { WITHOUT_OPT_IN = 48 * 1024 };
-
 static int get(int *value, int attribute, struct cu_function *function)
 {
     int result = cu_function_load(function);
@@ -35,7 +33,7 @@ static int get(int *value, int attribute, struct cu_function *function)
         *value = 10 * cu.device->major + cu.device->minor;
         return CUDA_SUCCESS;
     case TW_CUDA_FUNCTION_DYNAMIC_SHARED:
-        *value = function->dynamic_shared >= 0 ? function->dynamic_shared : WITHOUT_OPT_IN - (int)k->static_shared;
+        *value = function->dynamic_shared >= 0 ? function->dynamic_shared : CU_WITHOUT_OPT_IN - (int)k->static_shared;
         return CUDA_SUCCESS;
     case CARVEOUT:
         *value = function->carveout;

@@ -112,7 +112,7 @@ struct cu_graph {
 
 struct cu_library {
     struct tw_runtime rt;
-    struct tw_device *device; /* NULL: cuInit was not called */
+    struct tw_device *device;             /* NULL: cuInit was not called */
     struct cu_context primary, *contexts; /* the latter: all that were created */
     struct cu_stream *streams, legacy, per_thread;
     uint64_t numbers;  /* given to streams and graphs */
@@ -164,6 +164,15 @@ int cu_run_copy(const struct cu_copy *copy);
 int cu_run_fill(const struct cu_fill *fill);
 int cu_run_launch(const struct cu_launch *launch);
 int cu_run_graph(const struct cu_graph *graph);
+
+/* Dynamic shared memory that a kernel may have without asking, less its static bytes. */
+enum { CU_WITHOUT_OPT_IN = 48 * 1024 };
+
+/* Refuses what a GPU would, and the emulator would take, of a launch that was packed. CUresult. */
+int cu_launch_check(const struct cu_launch *launch);
+
+/* Room for parameters, zeros, aligned for tensor maps among them. NULL: no memory. */
+unsigned char *cu_launch_room(size_t bytes);
 
 /* Lays the arguments of launch->function out in launch->params, which cu_work_free frees. CUresult. */
 int cu_launch_pack(struct cu_launch *launch, void **arguments, void **extra);

@@ -628,6 +628,74 @@ static void no_handles(void **state)
     assert_int_equal(cuModuleLoad(&of, NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
+static struct cu_graph *shared_graph, *shared_executable;
+static struct cu_node *shared_node;
+static uint32_t shared_bytes;
+static uint64_t shared_x;
+static int run_shared(void)
+{
+    uint32_t by = 7;
+    void *arguments[] = {&shared_x, &by};
+    const struct cu_kernel_node params = {
+        .function = scale, .grid = {1, 1, 1}, .block = {N, 1, 1}, .shared_bytes = shared_bytes, .arguments = arguments};
+    return shared_executable ? cuGraphExecKernelNodeSetParams_v2(shared_executable, shared_node, &params)
+                             : cuGraphAddKernelNode_v2(&shared_node, shared_graph, NULL, 0, &params);
+}
+
+/* Nodes are checked as launches are, and their parameters lie as those do. */
+static void nodes_are_checked(void **state)
+{
+    uint32_t host = 0;
+    (void)state;
+    assert_int_equal(cuMemAlloc_v2(&shared_x, 4 * N), CUDA_SUCCESS);
+    assert_int_equal(cuMemsetD32_v2(shared_x, 3, N), CUDA_SUCCESS);
+    assert_int_equal(cuGraphCreate(&shared_graph, 0), CUDA_SUCCESS);
+    shared_bytes = 100 * 1024;
+    assert_int_equal(quiet(run_shared), CUDA_ERROR_INVALID_VALUE);
+    assert_non_null(strstr(said, "kernel scale: 102400 bytes of dynamic shared memory, 49152 are allowed"));
+    shared_bytes = 48 * 1024;
+    assert_int_equal(run_shared(), CUDA_SUCCESS);
+    assert_int_equal((uintptr_t)shared_node->work.of.launch.params % 64, 0);
+    assert_int_equal(cuGraphInstantiateWithFlags(&shared_executable, shared_graph, 0), CUDA_SUCCESS);
+    assert_int_equal((uintptr_t)shared_executable->nodes->work.of.launch.params % 64, 0);
+    shared_bytes = 100 * 1024;
+    assert_int_equal(quiet(run_shared), CUDA_ERROR_INVALID_VALUE);
+    assert_non_null(strstr(said, "cuGraphExecKernelNodeSetParams_v2: kernel scale: 102400 bytes"));
+    assert_int_equal(cuGraphLaunch(shared_executable, NULL), CUDA_SUCCESS);
+    assert_int_equal(cuMemcpyDtoH_v2(&host, shared_x, 4), CUDA_SUCCESS);
+    assert_int_equal(host, 21);
+    assert_int_equal(cuGraphExecDestroy(shared_executable), CUDA_SUCCESS);
+    assert_int_equal(cuGraphDestroy(shared_graph), CUDA_SUCCESS);
+    assert_int_equal(cuMemFree_v2(shared_x), CUDA_SUCCESS);
+}
+
+/* Graphs of the same nodes that depend on each other otherwise. */
+static void updates_compare_edges(void **state)
+{
+    struct cu_graph *graphs[2], *executable;
+    struct cu_node *nodes[2][3];
+    struct cu_update_info info;
+    (void)state;
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(cuGraphCreate(&graphs[i], 0), CUDA_SUCCESS);
+        for (int k = 0; k < 3; k++)
+            assert_int_equal(cuGraphAddEmptyNode(&nodes[i][k], graphs[i], NULL, 0), CUDA_SUCCESS);
+    }
+    assert_int_equal(cuGraphAddDependencies(graphs[0], &nodes[0][0], &nodes[0][2], 1), CUDA_SUCCESS);
+    assert_int_equal(cuGraphAddDependencies(graphs[0], &nodes[0][1], &nodes[0][2], 1), CUDA_SUCCESS);
+    assert_int_equal(cuGraphInstantiateWithFlags(&executable, graphs[0], 0), CUDA_SUCCESS);
+    assert_int_equal(cuGraphExecUpdate_v2(executable, graphs[1], &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    assert_int_equal(info.result, 2);
+    assert_int_equal(cuGraphAddDependencies(graphs[1], &nodes[1][1], &nodes[1][2], 1), CUDA_SUCCESS);
+    assert_int_equal(cuGraphExecUpdate_v2(executable, graphs[1], &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
+    assert_int_equal(cuGraphAddDependencies(graphs[1], &nodes[1][0], &nodes[1][2], 1), CUDA_SUCCESS);
+    assert_int_equal(cuGraphExecUpdate_v2(executable, graphs[1], &info), CUDA_SUCCESS); /* in another order */
+    assert_int_equal(cuGraphExecUpdate_v2(executable, graphs[0], &info), CUDA_SUCCESS);
+    assert_int_equal(cuGraphExecDestroy(executable), CUDA_SUCCESS);
+    for (int i = 0; i < 2; i++)
+        assert_int_equal(cuGraphDestroy(graphs[i]), CUDA_SUCCESS);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(variables_belong_to_the_module),
@@ -642,6 +710,8 @@ int main(void)
                                        cmocka_unit_test(contexts),
                                        cmocka_unit_test(requests),
                                        cmocka_unit_test(files),
-                                       cmocka_unit_test(no_handles)};
+                                       cmocka_unit_test(no_handles),
+                                       cmocka_unit_test(nodes_are_checked),
+                                       cmocka_unit_test(updates_compare_edges)};
     return cmocka_run_group_tests(tests, opens, closes);
 }
