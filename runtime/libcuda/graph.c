@@ -32,10 +32,7 @@ void cu_work_free(struct cu_work *work)
 
 struct cu_graph *cu_graph_new(void)
 {
-    struct cu_graph *graph = calloc(1, sizeof *graph);
-    if (graph)
-        graph->number = ++cu.numbers;
-    return graph;
+    return calloc(1, sizeof(struct cu_graph));
 }
 
 void cu_graph_free(struct cu_graph *graph)
@@ -168,6 +165,7 @@ int cuGraphCreate(struct cu_graph **graph, unsigned flags)
 int cuGraphDestroy(struct cu_graph *graph)
 {
     ENTER(cuGraphDestroy);
+    cu_capture_end_into(graph);
     cu_graph_free(graph);
     return graph ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }

@@ -20,15 +20,16 @@ struct cu_stream {
     int priority;
     uint64_t number;
     struct cu_graph *capture; /* what is submitted goes there; NULL: it runs */
+    uint64_t capturing;       /* number of that capture; 0: none */
     int captures;             /* it began that capture, and ends it */
-    int mode;                 /* of the capture */
+    int made_graph;           /* which made the graph */
 };
 
 struct cu_event {
     unsigned flags;
     int recorded;
-    double seconds;           /* when */
-    struct cu_graph *capture; /* it was recorded in a stream that captures; NULL: it was not */
+    double seconds;     /* when */
+    uint64_t capturing; /* number of the capture it was recorded in, which may have ended; 0: none */
 };
 
 /* One kernel of a module; CUfunction and CUkernel are the same here. */
@@ -105,7 +106,6 @@ struct cu_node {
 struct cu_graph {
     struct cu_node *nodes; /* in the order in which they were added */
     struct cu_node *last;  /* that a capture added */
-    uint64_t number;
 };
 
 /* ---- The library ------------------------------------------------------------------------------------------------- */
@@ -115,7 +115,7 @@ struct cu_library {
     struct tw_device *device;             /* NULL: cuInit was not called */
     struct cu_context primary, *contexts; /* the latter: all that were created */
     struct cu_stream *streams, legacy, per_thread;
-    uint64_t numbers;  /* given to streams and graphs */
+    uint64_t numbers;  /* given to streams and captures */
     int broken;        /* result of the launch that broke the context; 0: none did */
     int hazards_go_on; /* a launch that ended in spite of hazards has succeeded */
 };
@@ -179,6 +179,9 @@ int cu_launch_pack(struct cu_launch *launch, void **arguments, void **extra);
 
 /* The stream of a handle: NULL and 1 are the legacy stream, 2 that of the thread. */
 struct cu_stream *cu_stream_of(struct cu_stream *handle);
+
+/* Ends captures into a graph that goes. */
+void cu_capture_end_into(const struct cu_graph *graph);
 
 /* Of a copy of the work owned by a node: deep, and freed. CUresult. */
 int cu_work_copy(struct cu_work *to, const struct cu_work *from);

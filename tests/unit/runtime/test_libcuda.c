@@ -6,40 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "libcuda/internal.h"
 #include "unit/check.h"
-
-enum { N = 64 };
-
-/* scale: x[tid] *= by, and adds one to `runs`; runs_of: x[0] = runs; race: shared memory without a barrier. */
-static const char ptx[] =
-    ".version 8.0\n.target sm_90\n.address_size 64\n"
-    ".visible .global .align 4 .u32 runs = 5;\n"
-    ".visible .const .align 4 .u32 table[2] = {7, 8};\n"
-    ".visible .entry scale(.param .u64 x, .param .u32 by)\n"
-    "{\n"
-    "    .reg .b64 %rd<4>; .reg .b32 %r<5>; .reg .pred %p;\n"
-    "    ld.param.u64 %rd0, [x];\n    ld.param.u32 %r0, [by];\n"
-    "    mov.u32 %r1, %tid.x;\n    mul.wide.u32 %rd1, %r1, 4;\n    add.s64 %rd2, %rd0, %rd1;\n"
-    "    ld.global.u32 %r2, [%rd2];\n    mul.lo.u32 %r3, %r2, %r0;\n    st.global.u32 [%rd2], %r3;\n"
-    "    setp.ne.u32 %p, %r1, 0;\n    @%p bra done;\n"
-    "    ld.global.u32 %r4, [runs];\n    add.u32 %r4, %r4, 1;\n    st.global.u32 [runs], %r4;\n"
-    "done:\n    ret;\n"
-    "}\n"
-    ".visible .entry runs_of(.param .u64 x)\n"
-    "{\n"
-    "    .reg .b64 %rd0; .reg .b32 %r<2>;\n"
-    "    ld.param.u64 %rd0, [x];\n    ld.global.u32 %r0, [runs];\n    st.global.u32 [%rd0], %r0;\n"
-    "    ld.const.u32 %r1, [table+4];\n    st.global.u32 [%rd0+4], %r1;\n    ret;\n"
-    "}\n"
-    ".visible .entry race(.param .u64 x)\n"
-    "{\n"
-    "    .shared .align 4 .b8 held[256];\n"
-    "    .reg .b32 %r<6>;\n"
-    "    mov.u32 %r0, %tid.x;\n    mov.u32 %r1, held;\n    shl.b32 %r2, %r0, 2;\n    add.u32 %r3, %r1, %r2;\n"
-    "    st.shared.u32 [%r3], %r0;\n    xor.b32 %r4, %r2, 252;\n    add.u32 %r4, %r1, %r4;\n"
-    "    ld.shared.u32 %r5, [%r4];\n    st.shared.u32 [%r3], %r5;\n    ret;\n"
-    "}\n";
+#include "unit/runtime/libcuda_calls.h"
 
 /* What the driver takes, and one kernel of which cannot run: malloc of 3 MiB, again and again until there is no more;
  * a texture. */
@@ -65,60 +33,6 @@ static const char more_ptx[] =
     "    ld.param.u64 %rd0, [x];\n    mov.u32 %r0, 0;\n"
     "    tex.2d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd0, {%r0, %r0}];\n    ret;\n"
     "}\n";
-
-static struct cu_module *module;
-static struct cu_function *scale, *runs_of, *race;
-
-/* What is said on standard error while `run` runs. */
-static char said[8192];
-static int quiet(int (*run)(void))
-{
-    FILE *file = tmpfile();
-    int before = dup(2);
-    assert_non_null(file);
-    dup2(fileno(file), 2);
-    int result = run();
-    fflush(stderr);
-    dup2(before, 2);
-    close(before);
-    rewind(file);
-    said[fread(said, 1, sizeof said - 1, file)] = '\0';
-    fclose(file);
-    return result;
-}
-
-static int opens(void **state)
-{
-    struct cu_context *context;
-    (void)state;
-    assert_int_equal(cuMemFree_v2(1), CUDA_ERROR_NOT_INITIALIZED);
-    assert_int_equal(cuInit(0), CUDA_SUCCESS);
-    assert_int_equal(cuMemFree_v2(1), CUDA_ERROR_INVALID_CONTEXT);
-    assert_int_equal(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
-    assert_int_equal(cuCtxSetCurrent(context), CUDA_SUCCESS);
-    assert_int_equal(cuModuleLoadData(&module, ptx), CUDA_SUCCESS);
-    assert_int_equal(cuModuleGetFunction(&scale, module, "scale"), CUDA_SUCCESS);
-    assert_int_equal(cuModuleGetFunction(&runs_of, module, "runs_of"), CUDA_SUCCESS);
-    assert_int_equal(cuModuleGetFunction(&race, module, "race"), CUDA_SUCCESS);
-    assert_int_equal(cuModuleGetFunction(&race, module, "rice"), CUDA_ERROR_NOT_FOUND);
-    return 0;
-}
-
-/* Everything goes back, so that a leak is this library's. */
-static int closes(void **state)
-{
-    (void)state;
-    assert_int_equal(cuModuleUnload(module), CUDA_SUCCESS);
-    assert_int_equal(cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
-    tw_device_close(cu.device);
-    tw_runtime_close(&cu.rt);
-    return 0;
-}
-
-static int launch(struct cu_function *function, struct cu_stream *stream, void **arguments)
-{
-    return cuLaunchKernel(function, 1, 1, 1, N, 1, 1, 0, stream, arguments, NULL);
-}
 
 static void variables_belong_to_the_module(void **state)
 {
@@ -240,97 +154,6 @@ static void boxes(void **state)
     assert_int_equal(cuMemFree_v2(volume), CUDA_SUCCESS);
 }
 
-static void add_one(void *data)
-{
-    ++*(int *)data;
-}
-
-/* What a stream captures runs when the graph does, with the arguments of the capture. */
-static void capture(void **state)
-{
-    struct cu_stream *stream;
-    struct cu_graph *graph, *executable, *clone;
-    struct cu_node *nodes[8];
-    size_t count = 8;
-    uint32_t host[N], by = 2;
-    uint64_t x;
-    int calls = 0, type = -1, status;
-    void *arguments[] = {&x, &by};
-    (void)state;
-    assert_int_equal(cuMemAlloc_v2(&x, sizeof host), CUDA_SUCCESS);
-    assert_int_equal(cuStreamCreate(&stream, 0), CUDA_SUCCESS);
-    assert_int_equal(cuStreamEndCapture(stream, &graph), CUDA_ERROR_ILLEGAL_STATE);
-    assert_int_equal(cuStreamBeginCapture_v2(stream, 0), CUDA_SUCCESS);
-    assert_int_equal(cuMemsetD32Async(x, 3, N, stream), CUDA_SUCCESS);
-    assert_int_equal(launch(scale, stream, arguments), CUDA_SUCCESS);
-    by = 100; /* too late */
-    assert_int_equal(cuMemcpyDtoHAsync_v2(host, x, sizeof host, stream), CUDA_SUCCESS);
-    assert_int_equal(cuLaunchHostFunc(stream, add_one, &calls), CUDA_SUCCESS);
-    assert_int_equal(cuStreamSynchronize(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    assert_int_equal(cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
-    assert_int_equal(cuStreamIsCapturing(stream, &status), CUDA_SUCCESS);
-    assert_int_equal(status, 0);
-    assert_int_equal(cuGraphGetNodes(graph, nodes, &count), CUDA_SUCCESS);
-    assert_int_equal(count, 4);
-    assert_int_equal(cuGraphNodeGetType(nodes[1], &type), CUDA_SUCCESS);
-    assert_int_equal(type, 0);
-    assert_int_equal(cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
-    assert_int_equal(cuGraphClone(&clone, graph), CUDA_SUCCESS);
-    assert_int_equal(calls, 0);
-    assert_int_equal(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
-    assert_int_equal(calls, 1);
-    assert_int_equal(host[N - 1], 6);
-    by = 5;
-    const struct cu_kernel_node params = {
-        .function = scale, .grid = {1, 1, 1}, .block = {N, 1, 1}, .arguments = arguments};
-    assert_int_equal(cuGraphExecKernelNodeSetParams_v2(executable, nodes[1], &params), CUDA_SUCCESS);
-    assert_int_equal(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
-    assert_int_equal(host[N - 1], 15);
-    struct cu_update_info info;
-    assert_int_equal(cuGraphExecUpdate_v2(executable, clone, &info), CUDA_SUCCESS);
-    assert_int_equal(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
-    assert_int_equal(host[N - 1], 6);
-    assert_int_equal(cuGraphExecDestroy(executable), CUDA_SUCCESS);
-    assert_int_equal(cuGraphDestroy(graph), CUDA_SUCCESS);
-    assert_int_equal(cuGraphDestroy(clone), CUDA_SUCCESS);
-    assert_int_equal(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
-    assert_int_equal(cuMemFree_v2(x), CUDA_SUCCESS);
-}
-
-static struct cu_graph *circle;
-static int run_circle(void)
-{
-    return cuGraphLaunch(circle, NULL);
-}
-
-/* Nodes run behind those that they depend on, in whatever order they were added. */
-static void dependencies(void **state)
-{
-    struct cu_node *first, *second;
-    uint32_t value = 0;
-    uint64_t x;
-    (void)state;
-    assert_int_equal(cuMemAlloc_v2(&x, 4), CUDA_SUCCESS);
-    assert_int_equal(cuGraphCreate(&circle, 0), CUDA_SUCCESS);
-    const struct cu_fill_node one = {.address = x, .value = 1, .bytes = 4, .width = 1, .height = 1};
-    struct cu_fill_node two = one;
-    two.value = 2;
-    assert_int_equal(cuGraphAddMemsetNode(&second, circle, NULL, 0, &two, NULL), CUDA_SUCCESS);
-    assert_int_equal(cuGraphAddMemsetNode(&first, circle, NULL, 0, &one, NULL), CUDA_SUCCESS);
-    assert_int_equal(run_circle(), CUDA_SUCCESS);
-    assert_int_equal(cuMemcpyDtoH_v2(&value, x, 4), CUDA_SUCCESS);
-    assert_int_equal(value, 1);
-    assert_int_equal(cuGraphAddDependencies(circle, &first, &second, 1), CUDA_SUCCESS);
-    assert_int_equal(run_circle(), CUDA_SUCCESS);
-    assert_int_equal(cuMemcpyDtoH_v2(&value, x, 4), CUDA_SUCCESS);
-    assert_int_equal(value, 2);
-    assert_int_equal(cuGraphAddDependencies(circle, &second, &first, 1), CUDA_SUCCESS);
-    assert_int_equal(quiet(run_circle), CUDA_ERROR_INVALID_VALUE);
-    assert_non_null(strstr(said, "cuGraphLaunch: nodes of the graph depend on each other in a circle"));
-    assert_int_equal(cuGraphDestroy(circle), CUDA_SUCCESS);
-    assert_int_equal(cuMemFree_v2(x), CUDA_SUCCESS);
-}
-
 static uint64_t given;
 static int run_race(void)
 {
@@ -414,7 +237,7 @@ static void images(void **state)
     image = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry x(\n";
     assert_int_equal(quiet(run_load), CUDA_ERROR_INVALID_PTX);
     assert_non_null(strstr(said, "cuModuleLoadData: PTX line "));
-    image = ptx;
+    image = libcuda_ptx;
     unsigned count = 0;
     struct cu_function *functions[3];
     assert_int_equal(quiet(run_load), CUDA_SUCCESS);
@@ -607,7 +430,7 @@ static void files(void **state)
     }
     for (size_t count = 0; count < 4; count++)
         assert_int_equal(load_bytes(fatbin, count), CUDA_ERROR_INVALID_PTX);
-    assert_int_equal(load_bytes(ptx, sizeof ptx - 1), CUDA_SUCCESS);
+    assert_int_equal(load_bytes(libcuda_ptx, strlen(libcuda_ptx)), CUDA_SUCCESS);
     assert_int_equal(cuModuleUnload(loaded), CUDA_SUCCESS);
     unlink(image_path);
 }
@@ -628,81 +451,11 @@ static void no_handles(void **state)
     assert_int_equal(cuModuleLoad(&of, NULL), CUDA_ERROR_INVALID_VALUE);
 }
 
-static struct cu_graph *shared_graph, *shared_executable;
-static struct cu_node *shared_node;
-static uint32_t shared_bytes;
-static uint64_t shared_x;
-static int run_shared(void)
-{
-    uint32_t by = 7;
-    void *arguments[] = {&shared_x, &by};
-    const struct cu_kernel_node params = {
-        .function = scale, .grid = {1, 1, 1}, .block = {N, 1, 1}, .shared_bytes = shared_bytes, .arguments = arguments};
-    return shared_executable ? cuGraphExecKernelNodeSetParams_v2(shared_executable, shared_node, &params)
-                             : cuGraphAddKernelNode_v2(&shared_node, shared_graph, NULL, 0, &params);
-}
-
-/* Nodes are checked as launches are, and their parameters lie as those do. */
-static void nodes_are_checked(void **state)
-{
-    uint32_t host = 0;
-    (void)state;
-    assert_int_equal(cuMemAlloc_v2(&shared_x, 4 * N), CUDA_SUCCESS);
-    assert_int_equal(cuMemsetD32_v2(shared_x, 3, N), CUDA_SUCCESS);
-    assert_int_equal(cuGraphCreate(&shared_graph, 0), CUDA_SUCCESS);
-    shared_bytes = 100 * 1024;
-    assert_int_equal(quiet(run_shared), CUDA_ERROR_INVALID_VALUE);
-    assert_non_null(strstr(said, "kernel scale: 102400 bytes of dynamic shared memory, 49152 are allowed"));
-    shared_bytes = 48 * 1024;
-    assert_int_equal(run_shared(), CUDA_SUCCESS);
-    assert_int_equal((uintptr_t)shared_node->work.of.launch.params % 64, 0);
-    assert_int_equal(cuGraphInstantiateWithFlags(&shared_executable, shared_graph, 0), CUDA_SUCCESS);
-    assert_int_equal((uintptr_t)shared_executable->nodes->work.of.launch.params % 64, 0);
-    shared_bytes = 100 * 1024;
-    assert_int_equal(quiet(run_shared), CUDA_ERROR_INVALID_VALUE);
-    assert_non_null(strstr(said, "cuGraphExecKernelNodeSetParams_v2: kernel scale: 102400 bytes"));
-    assert_int_equal(cuGraphLaunch(shared_executable, NULL), CUDA_SUCCESS);
-    assert_int_equal(cuMemcpyDtoH_v2(&host, shared_x, 4), CUDA_SUCCESS);
-    assert_int_equal(host, 21);
-    assert_int_equal(cuGraphExecDestroy(shared_executable), CUDA_SUCCESS);
-    assert_int_equal(cuGraphDestroy(shared_graph), CUDA_SUCCESS);
-    assert_int_equal(cuMemFree_v2(shared_x), CUDA_SUCCESS);
-}
-
-/* Graphs of the same nodes that depend on each other otherwise. */
-static void updates_compare_edges(void **state)
-{
-    struct cu_graph *graphs[2], *executable;
-    struct cu_node *nodes[2][3];
-    struct cu_update_info info;
-    (void)state;
-    for (int i = 0; i < 2; i++) {
-        assert_int_equal(cuGraphCreate(&graphs[i], 0), CUDA_SUCCESS);
-        for (int k = 0; k < 3; k++)
-            assert_int_equal(cuGraphAddEmptyNode(&nodes[i][k], graphs[i], NULL, 0), CUDA_SUCCESS);
-    }
-    assert_int_equal(cuGraphAddDependencies(graphs[0], &nodes[0][0], &nodes[0][2], 1), CUDA_SUCCESS);
-    assert_int_equal(cuGraphAddDependencies(graphs[0], &nodes[0][1], &nodes[0][2], 1), CUDA_SUCCESS);
-    assert_int_equal(cuGraphInstantiateWithFlags(&executable, graphs[0], 0), CUDA_SUCCESS);
-    assert_int_equal(cuGraphExecUpdate_v2(executable, graphs[1], &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
-    assert_int_equal(info.result, 2);
-    assert_int_equal(cuGraphAddDependencies(graphs[1], &nodes[1][1], &nodes[1][2], 1), CUDA_SUCCESS);
-    assert_int_equal(cuGraphExecUpdate_v2(executable, graphs[1], &info), CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE);
-    assert_int_equal(cuGraphAddDependencies(graphs[1], &nodes[1][0], &nodes[1][2], 1), CUDA_SUCCESS);
-    assert_int_equal(cuGraphExecUpdate_v2(executable, graphs[1], &info), CUDA_SUCCESS); /* in another order */
-    assert_int_equal(cuGraphExecUpdate_v2(executable, graphs[0], &info), CUDA_SUCCESS);
-    assert_int_equal(cuGraphExecDestroy(executable), CUDA_SUCCESS);
-    for (int i = 0; i < 2; i++)
-        assert_int_equal(cuGraphDestroy(graphs[i]), CUDA_SUCCESS);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(variables_belong_to_the_module),
                                        cmocka_unit_test(memory_of_the_host),
                                        cmocka_unit_test(boxes),
-                                       cmocka_unit_test(capture),
-                                       cmocka_unit_test(dependencies),
                                        cmocka_unit_test(hazards),
                                        cmocka_unit_test(entry_points),
                                        cmocka_unit_test(images),
@@ -710,8 +463,6 @@ int main(void)
                                        cmocka_unit_test(contexts),
                                        cmocka_unit_test(requests),
                                        cmocka_unit_test(files),
-                                       cmocka_unit_test(no_handles),
-                                       cmocka_unit_test(nodes_are_checked),
-                                       cmocka_unit_test(updates_compare_edges)};
-    return cmocka_run_group_tests(tests, opens, closes);
+                                       cmocka_unit_test(no_handles)};
+    return cmocka_run_group_tests(tests, libcuda_opens, libcuda_closes);
 }
