@@ -151,7 +151,12 @@ int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *threads, struct cu
         most = limit;
     *grid = *threads = 0;
     for (int n = most; n > 0; n = n % TW_ARCH_WARP ? n - n % TW_ARCH_WARP : n - TW_ARCH_WARP) {
-        size_t shared = shared_of ? shared_of(n) : shared_bytes;
+        size_t shared = shared_bytes;
+        if (shared_of) {
+            struct cu_call *held = cu_let_go();
+            shared = shared_of(n);
+            cu_go_on(held);
+        }
         int blocks = (int)emu_kernel_occupancy(function->kernel, (uint32_t)n, shared);
         if (blocks * n <= best)
             continue;

@@ -114,7 +114,15 @@ static int is_ready(const struct cu_node *node)
     return 1;
 }
 
-int cu_run_graph(const struct cu_graph *graph)
+static int calls_host(const struct cu_graph *graph)
+{
+    for (const struct cu_node *n = graph->nodes; n; n = n->next)
+        if (n->work.kind == CU_HOST || (n->work.kind == CU_CHILD && calls_host(n->work.of.child)))
+            return 1;
+    return 0;
+}
+
+static int run_nodes(const struct cu_graph *graph)
 {
     int ran = 1, left = 0;
     for (struct cu_node *n = graph->nodes; n; n = n->next)
@@ -136,6 +144,17 @@ int cu_run_graph(const struct cu_graph *graph)
     }
     return left ? cu_refuse(CUDA_ERROR_INVALID_VALUE, "nodes of the graph depend on each other in a circle")
                 : CUDA_SUCCESS;
+}
+
+/* While the host is called other threads may launch, update and destroy the graph: it runs from a copy. */
+int cu_run_graph(const struct cu_graph *graph)
+{
+    if (!calls_host(graph))
+        return run_nodes(graph);
+    struct cu_graph *copy = graph_copy(graph);
+    int result = copy ? run_nodes(copy) : CUDA_ERROR_OUT_OF_MEMORY;
+    cu_graph_free(copy);
+    return result;
 }
 
 int cuGraphLaunch(struct cu_graph *executable, struct cu_stream *stream)

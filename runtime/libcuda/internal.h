@@ -130,6 +130,10 @@ struct cu_call {
 enum cu_need { CU_NEEDS_NOTHING, CU_NEEDS_INIT, CU_NEEDS_CONTEXT };
 int cu_enter(struct cu_call *call, enum cu_need need);
 void cu_leave(struct cu_call *call);
+/* Around functions of the program's, which may wait for threads that call the driver: the lock is given back, however
+   often the thread has it, and taken again. What the calls under way look at may change meanwhile. */
+struct cu_call *cu_let_go(void);
+void cu_go_on(struct cu_call *held);
 #define ENTER_WITH(entry, need)                                                                                        \
     struct cu_call call __attribute__((cleanup(cu_leave))) = {.name = #entry};                                         \
     int refused = cu_enter(&call, need);                                                                               \

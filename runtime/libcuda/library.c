@@ -13,7 +13,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock;
 static _Thread_local struct cu_call *under_way;
 
-/* A function that a stream calls may call the driver again. */
+/* Entry points call each other. */
 static void lock_open(void)
 {
     pthread_mutexattr_t attributes;
@@ -41,6 +41,22 @@ void cu_leave(struct cu_call *call)
 {
     under_way = call->outer;
     pthread_mutex_unlock(&lock);
+}
+
+struct cu_call *cu_let_go(void)
+{
+    struct cu_call *held = under_way;
+    under_way = NULL;
+    for (const struct cu_call *c = held; c; c = c->outer)
+        pthread_mutex_unlock(&lock);
+    return held;
+}
+
+void cu_go_on(struct cu_call *held)
+{
+    for (const struct cu_call *c = held; c; c = c->outer)
+        pthread_mutex_lock(&lock);
+    under_way = held;
 }
 
 int cu_refuse(int result, const char *format, ...)

@@ -145,7 +145,9 @@ int cuStreamAddCallback(struct cu_stream *stream, cu_stream_callback callback, v
     (void)flags;
     if (cu_stream_of(stream)->capture)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    struct cu_call *held = cu_let_go();
     callback(stream, CUDA_SUCCESS, data);
+    cu_go_on(held);
     return CUDA_SUCCESS;
 }
 
@@ -374,6 +376,14 @@ int cuEventElapsedTime(float *milliseconds, struct cu_event *from, struct cu_eve
     return cuEventElapsedTime_v2(milliseconds, from, to);
 }
 
+static void call_host(const struct cu_host_call *host)
+{
+    const struct cu_host_call own = *host;
+    struct cu_call *held = cu_let_go();
+    own.call(own.data);
+    cu_go_on(held);
+}
+
 int cu_run(const struct cu_work *work)
 {
     switch (work->kind) {
@@ -384,7 +394,7 @@ int cu_run(const struct cu_work *work)
     case CU_FILL:
         return cu_run_fill(&work->of.fill);
     case CU_HOST:
-        work->of.host.call(work->of.host.data);
+        call_host(&work->of.host);
         return CUDA_SUCCESS;
     case CU_CHILD:
         return cu_run_graph(work->of.child);

@@ -262,10 +262,88 @@ static void events_of_launches(void **state)
     assert_int_equal(cuMemFree_v2(x), CUDA_SUCCESS);
 }
 
+/* A host function that waits for a thread that calls the driver. */
+struct meeting {
+    struct cu_graph *executable; /* that the thread destroys; NULL: it does not */
+    int nested;                  /* the function is called from within another */
+    int results[4], met;
+};
+
+static void *meet(void *data)
+{
+    struct meeting *m = data;
+    uint64_t x = 0;
+    m->results[0] = cuCtxSetCurrent(&cu.primary);
+    m->results[1] = cuMemAlloc_v2(&x, 4);
+    m->results[2] = m->executable ? cuGraphExecDestroy(m->executable) : CUDA_SUCCESS;
+    cuMemFree_v2(x);
+    return NULL;
+}
+
+static void waits(void *data)
+{
+    struct meeting *m = data;
+    pthread_t thread;
+    if (m->nested) {
+        m->nested = 0;
+        m->results[3] = cuLaunchHostFunc(NULL, waits, m);
+        return;
+    }
+    if (pthread_create(&thread, NULL, meet, m) == 0 && pthread_join(thread, NULL) == 0)
+        m->met++;
+}
+
+static void waits_for_stream(struct cu_stream *stream, int result, void *data)
+{
+    if (!stream && !result)
+        waits(data);
+}
+
+static size_t shared_of(int threads)
+{
+    struct meeting m = {0};
+    waits(&m);
+    return m.met && !m.results[1] ? 0 : (size_t)threads << 20;
+}
+
+static void host_functions_hold_no_lock(void **state)
+{
+    struct meeting m = {0}, nested = {.nested = 1}, last = {0};
+    struct cu_graph *graph;
+    struct cu_node *nodes[2];
+    int grid = 0, threads = 0;
+    (void)state;
+    assert_int_equal(cuLaunchHostFunc(NULL, waits, &m), CUDA_SUCCESS);
+    assert_int_equal(m.met, 1);
+    assert_int_equal(m.results[1], CUDA_SUCCESS);
+    assert_int_equal(cuStreamAddCallback(NULL, waits_for_stream, &m, 0), CUDA_SUCCESS);
+    assert_int_equal(m.met, 2);
+    assert_int_equal(cuLaunchHostFunc(NULL, waits, &nested), CUDA_SUCCESS);
+    assert_int_equal(nested.met, 1);
+    assert_int_equal(nested.results[1], CUDA_SUCCESS);
+    assert_int_equal(cuOccupancyMaxPotentialBlockSize(&grid, &threads, race, shared_of, 0, 64), CUDA_SUCCESS);
+    assert_int_equal(threads, 64);
+    /* A graph that is destroyed while it runs runs to its end. */
+    assert_int_equal(cuGraphCreate(&graph, 0), CUDA_SUCCESS);
+    const struct cu_host_call first = {waits, &m}, second = {waits, &last};
+    assert_int_equal(cuGraphAddHostNode(&nodes[0], graph, NULL, 0, &first), CUDA_SUCCESS);
+    assert_int_equal(cuGraphAddHostNode(&nodes[1], graph, nodes, 1, &second), CUDA_SUCCESS);
+    assert_int_equal(cuGraphInstantiateWithFlags(&m.executable, graph, 0), CUDA_SUCCESS);
+    assert_int_equal(cuGraphLaunch(m.executable, NULL), CUDA_SUCCESS);
+    assert_int_equal(m.met, 3);
+    assert_int_equal(m.results[2], CUDA_SUCCESS);
+    assert_int_equal(last.met, 1);
+    assert_int_equal(cuGraphDestroy(graph), CUDA_SUCCESS);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(capture),           cmocka_unit_test(dependencies),
-                                       cmocka_unit_test(nodes_are_checked), cmocka_unit_test(updates_compare_edges),
-                                       cmocka_unit_test(captures_end),      cmocka_unit_test(events_of_launches)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(capture),
+                                       cmocka_unit_test(dependencies),
+                                       cmocka_unit_test(nodes_are_checked),
+                                       cmocka_unit_test(updates_compare_edges),
+                                       cmocka_unit_test(captures_end),
+                                       cmocka_unit_test(events_of_launches),
+                                       cmocka_unit_test(host_functions_hold_no_lock)};
     return cmocka_run_group_tests(tests, libcuda_opens, libcuda_closes);
 }
