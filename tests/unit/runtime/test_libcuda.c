@@ -385,10 +385,19 @@ static int run_wide(void)
 static void requests(void **state)
 {
     uint64_t address;
-    size_t bytes;
+    size_t bytes, total;
+    char expected[120];
+    void *memory;
     (void)state;
-    assert_int_equal(quiet(run_host), CUDA_ERROR_OUT_OF_MEMORY);
-    assert_non_null(strstr(said, "cuMemHostAlloc: 18446744073709551615 bytes of the host's memory: "));
+    assert_int_equal(cuMemHostAlloc(&memory, 4096, 0), CUDA_SUCCESS);
+    assert_int_equal(cuMemGetInfo_v2(&bytes, &total), CUDA_SUCCESS);
+    for (int held = 1; held >= 0; held--) {
+        snprintf(expected, sizeof expected, "cuMemHostAlloc: %zu bytes of the host's memory: %zu are left", SIZE_MAX,
+                 total - (held ? 4096 : 0));
+        assert_int_equal(quiet(run_host), CUDA_ERROR_OUT_OF_MEMORY);
+        assert_non_null(strstr(said, expected));
+        assert_int_equal(cuMemFreeHost(held ? memory : NULL), CUDA_SUCCESS);
+    }
     assert_int_equal(quiet(run_managed), CUDA_ERROR_OUT_OF_MEMORY);
     assert_int_equal(quiet(run_pitch), CUDA_ERROR_OUT_OF_MEMORY);
     assert_int_equal(quiet(run_wide), CUDA_ERROR_OUT_OF_MEMORY);
@@ -417,6 +426,7 @@ static int load_bytes(const void *bytes, size_t count)
 static void files(void **state)
 {
     static const unsigned char wrapper[24] = {0xb1, 0x43, 0x62, 0x46, 1, 0, 0, 0, 1};
+    static const unsigned char empty[8] = {0x50, 0xed, 0x55, 0xba, 1};
     static const unsigned char fatbin[16] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 1};
     int handle = mkstemp(image_path);
     (void)state;
@@ -428,6 +438,7 @@ static void files(void **state)
         assert_int_equal(load_bytes(fatbin, count), CUDA_ERROR_INVALID_IMAGE);
         assert_non_null(strstr(said, ": the fat binary is cut off"));
     }
+    assert_int_equal(load_bytes(empty, sizeof empty), CUDA_ERROR_INVALID_IMAGE);
     for (size_t count = 0; count < 4; count++)
         assert_int_equal(load_bytes(fatbin, count), CUDA_ERROR_INVALID_PTX);
     assert_int_equal(load_bytes(libcuda_ptx, strlen(libcuda_ptx)), CUDA_SUCCESS);
