@@ -31,6 +31,9 @@ ok $? "driver: its launch was checked"
 says "driver: another architecture" 0 '8.6, 0 wrong, textures 801' '1 launch$' --arch sm_86 --hazards off "$work/driver"
 says "driver: the program's own status" 5 '9.0, 0 wrong, textures 801' '1 launch, 0 hazards' -- "$work/driver" 5
 says "driver: a signal" 139 '' 'the program was ended by signal 11' "$work/driver" abort
+sh tests/kept.sh "$work/threads" "${CC:-cc}" -std=gnu11 -Wall -Wextra tests/whole/threads.c -ldl -pthread
+ok $? "threads: a C program compiles"
+says "threads: those that load one fat binary see one module" 0 '0 wrong' '0 launches' "$work/threads"
 says "a program without CUDA" 0 'word --arch x' 'did not come to the emulated driver' echo word --arch x
 says "a status of a program that no signal ended" 255 '' 'did not come to the emulated driver' sh -c 'exit 255'
 ! grep -q 'ended by' "$work/err"

@@ -39,6 +39,8 @@ int cudaMallocPitch(void **address, size_t *pitch, size_t width, size_t height)
 
 int cudaMalloc3D(struct pitched *memory, struct extent extent)
 {
+    if (extent.depth && extent.height > SIZE_MAX / extent.depth)
+        return rt_last(cudaErrorMemoryAllocation);
     memory->width = extent.width;
     memory->height = extent.height;
     return cudaMallocPitch(&memory->memory, &memory->pitch, extent.width, extent.height * extent.depth);

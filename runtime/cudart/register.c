@@ -22,8 +22,9 @@ struct symbol {
     struct cu_function *kernel; /* NULL: not looked up yet */
 };
 
-static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
-static void *symbols; /* a tree (search.h) */
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;    /* of the tree */
+static pthread_mutex_t loading = PTHREAD_MUTEX_INITIALIZER; /* of what fat binaries and symbols have loaded */
+static void *symbols;                                       /* a tree (search.h) */
 
 static int compare(const void *a, const void *b)
 {
@@ -110,11 +111,18 @@ void __cudaRegisterManagedVar(void **handle, void **host, char *device, const ch
     fprintf(stderr, "tilewright: __managed__ variable %s: not emulated; use cudaMallocManaged\n", name);
 }
 
-static int load(struct fatbin *fatbin)
+/* One thread loads the fat binary, and looks the kernel up; others wait for it. */
+static int load(struct symbol *symbol)
 {
+    struct fatbin *fatbin = symbol->fatbin;
+    pthread_mutex_lock(&loading);
     if (!fatbin->module && !fatbin->result)
         fatbin->result = cuLibraryLoadData(&fatbin->module, fatbin->wrapper, NULL, NULL, 0, NULL, NULL, 0);
-    return fatbin->result;
+    int result = fatbin->result;
+    if (!result && symbol->is_kernel && !symbol->kernel)
+        result = cuLibraryGetKernel(&symbol->kernel, fatbin->module, symbol->name);
+    pthread_mutex_unlock(&loading);
+    return result;
 }
 
 int rt_kernel(const void *host, struct cu_function **kernel)
@@ -124,9 +132,7 @@ int rt_kernel(const void *host, struct cu_function **kernel)
         *kernel = (struct cu_function *)(uintptr_t)host;
         return cuFuncIsKnown(*kernel) ? cudaSuccess : cudaErrorInvalidDeviceFunction;
     }
-    int result = load(symbol->fatbin);
-    if (!result && !symbol->kernel)
-        result = cuLibraryGetKernel(&symbol->kernel, symbol->fatbin->module, symbol->name);
+    int result = load(symbol);
     *kernel = symbol->kernel;
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidDeviceFunction : result;
 }
@@ -136,7 +142,7 @@ int rt_variable(const void *host, uint64_t *address, size_t *bytes)
     struct symbol *symbol = find(host);
     if (!symbol || symbol->is_kernel)
         return cudaErrorInvalidSymbol;
-    int result = load(symbol->fatbin);
+    int result = load(symbol);
     if (!result)
         result = cuLibraryGetGlobal(address, bytes, symbol->fatbin->module, symbol->name);
     return result == CUDA_ERROR_NOT_FOUND ? cudaErrorInvalidSymbol : result;

@@ -17,9 +17,21 @@ struct cu_context *cu_context_current(void)
     return depth ? pushed[depth - 1] : NULL;
 }
 
-struct cu_context *cu_context_of(struct cu_context *context)
+/* CUresult of a handle. */
+static int check(const struct cu_context *context)
 {
-    return context ? context : cu_context_current();
+    if (context == &cu.primary)
+        return CUDA_SUCCESS;
+    for (const struct cu_context *c = cu.contexts; c; c = c->next)
+        if (c == context)
+            return c->destroyed ? CUDA_ERROR_CONTEXT_IS_DESTROYED : CUDA_SUCCESS;
+    return CUDA_ERROR_INVALID_CONTEXT;
+}
+
+/* The same, NULL being the current context. */
+static int check_or_current(const struct cu_context *context)
+{
+    return check(context ? context : cu_context_current());
 }
 
 /* ---- The device -------------------------------------------------------------------------------------------------- */
@@ -40,7 +52,6 @@ int cuInit(unsigned flags)
         return cu_refuse(CUDA_ERROR_NOT_INITIALIZED, "%s", error.text);
     if (tw_device_open_emu(&cu.rt, &options, &cu.device, &error))
         return cu_refuse(CUDA_ERROR_NO_DEVICE, "%s", error.text);
-    cu.primary.primary = 1;
     return CUDA_SUCCESS;
 }
 
@@ -230,12 +241,10 @@ int cuDevicePrimaryCtxGetState(int device, unsigned *flags, int *active)
 
 /* ---- Contexts ---------------------------------------------------------------------------------------------------- */
 
-static int push(struct cu_context *context)
+static int room(void)
 {
-    if (depth == DEPTH)
-        return cu_refuse(CUDA_ERROR_INVALID_VALUE, "more than %d contexts are pushed", DEPTH);
-    pushed[depth++] = context;
-    return CUDA_SUCCESS;
+    return depth == DEPTH ? cu_refuse(CUDA_ERROR_INVALID_VALUE, "more than %d contexts are pushed", DEPTH)
+                          : CUDA_SUCCESS;
 }
 
 /* Contexts have one device and its memory in common. */
@@ -244,11 +253,19 @@ int cuCtxCreate_v2(struct cu_context **context, unsigned flags, int device)
     ENTER_ANY(cuCtxCreate_v2);
     if (device)
         return CUDA_ERROR_INVALID_DEVICE;
-    if (!(*context = calloc(1, sizeof **context)))
+    if (!context)
+        return CUDA_ERROR_INVALID_VALUE;
+    int result = room();
+    if (result)
+        return result;
+    struct cu_context *made = calloc(1, sizeof *made);
+    if (!made)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    (*context)->flags = flags;
-    (*context)->retained = 1;
-    return push(*context);
+    made->flags = flags;
+    made->retained = 1;
+    made->next = cu.contexts;
+    cu.contexts = pushed[depth++] = *context = made;
+    return CUDA_SUCCESS;
 }
 
 int cuCtxCreate_v3(struct cu_context **context, void *affinity, int count, unsigned flags, int device)
@@ -262,21 +279,27 @@ int cuCtxCreate_v4(struct cu_context **context, void *params, unsigned flags, in
     return params ? CUDA_ERROR_NOT_SUPPORTED : cuCtxCreate_v2(context, flags, device);
 }
 
+/* Where it is pushed below the current context, or in another thread, it stays so: calls there say that it was
+   destroyed. */
 int cuCtxDestroy_v2(struct cu_context *context)
 {
     ENTER_ANY(cuCtxDestroy_v2);
-    if (!context || context->primary)
-        return CUDA_ERROR_INVALID_CONTEXT;
+    int result = context == &cu.primary ? CUDA_ERROR_INVALID_CONTEXT : check(context);
+    if (result)
+        return result;
     if (cu_context_current() == context)
         depth--;
-    free(context);
+    context->destroyed = 1;
     return CUDA_SUCCESS;
 }
 
 int cuCtxPushCurrent_v2(struct cu_context *context)
 {
     ENTER_ANY(cuCtxPushCurrent_v2);
-    return context ? push(context) : CUDA_ERROR_INVALID_CONTEXT;
+    int result = check(context);
+    if (!result && !(result = room()))
+        pushed[depth++] = context;
+    return result;
 }
 
 int cuCtxPopCurrent_v2(struct cu_context **context)
@@ -293,8 +316,13 @@ int cuCtxPopCurrent_v2(struct cu_context **context)
 int cuCtxSetCurrent(struct cu_context *context)
 {
     ENTER_ANY(cuCtxSetCurrent);
+    int result = context ? check(context) : CUDA_SUCCESS;
+    if (result)
+        return result;
     depth -= depth > 0;
-    return context ? push(context) : CUDA_SUCCESS;
+    if (context)
+        pushed[depth++] = context;
+    return CUDA_SUCCESS;
 }
 
 int cuCtxGetCurrent(struct cu_context **context)
@@ -308,14 +336,14 @@ int cuCtxGetDevice(int *device)
 {
     ENTER_ANY(cuCtxGetDevice);
     *device = 0;
-    return cu_context_current() ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    return check(cu_context_current());
 }
 
 int cuCtxGetDevice_v2(int *device, struct cu_context *context)
 {
     ENTER_ANY(cuCtxGetDevice_v2);
     *device = 0;
-    return cu_context_of(context) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    return check_or_current(context);
 }
 
 int cuCtxGetFlags(unsigned *flags)
@@ -335,15 +363,15 @@ int cuCtxSetFlags(unsigned flags)
 int cuCtxGetId(struct cu_context *context, uint64_t *number)
 {
     ENTER_ANY(cuCtxGetId);
-    *number = (uint64_t)(uintptr_t)cu_context_of(context);
-    return *number ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    *number = (uint64_t)(uintptr_t)(context ? context : cu_context_current());
+    return check_or_current(context);
 }
 
 int cuCtxGetApiVersion(struct cu_context *context, unsigned *version)
 {
     ENTER_ANY(cuCtxGetApiVersion);
     *version = 3020;
-    return cu_context_of(context) ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+    return check_or_current(context);
 }
 
 int cuCtxSynchronize(void)
@@ -355,7 +383,8 @@ int cuCtxSynchronize(void)
 int cuCtxSynchronize_v2(struct cu_context *context)
 {
     ENTER_ANY(cuCtxSynchronize_v2);
-    return cu_context_of(context) ? cu.broken : CUDA_ERROR_INVALID_CONTEXT;
+    int result = check_or_current(context);
+    return result ? result : cu.broken;
 }
 
 /* ---- What a context has for tuning ------------------------------------------------------------------------------- */

@@ -9,15 +9,12 @@
 #include "fatbin.h"
 
 #include <lz4.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <zstd.h>
 
 #include "architecture.h"
-
-#define MAGIC UINT32_C(0xBA55ED50)
 
 enum {
     HEADER = 16,
@@ -36,10 +33,19 @@ static uint64_t number(const unsigned char *at, int bytes)
     return value;
 }
 
+int cu_image_begins(const void *image, uint32_t magic)
+{
+    const unsigned char *at = image;
+    int same = 0;
+    while (same < 4 && at[same] == (unsigned char)(magic >> (8 * same)))
+        same++;
+    return same == 4;
+}
+
 size_t cu_fatbin_bytes(const void *image)
 {
     const unsigned char *at = image;
-    if (number(at, 4) != MAGIC)
+    if (!cu_image_begins(image, FATBIN_MAGIC))
         return 0;
     return (size_t)(number(at + 6, 2) + number(at + 8, 8));
 }

@@ -3,8 +3,14 @@
 #define LIBCUDA_FATBIN_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 enum { FATBIN_WHY = 200 };
+
+#define FATBIN_MAGIC UINT32_C(0xBA55ED50)
+
+/* Whether an image begins with a number, of which it may end before. */
+int cu_image_begins(const void *image, uint32_t magic);
 
 /* The bytes of a fat binary that begins here, as its header says; 0: none does. */
 size_t cu_fatbin_bytes(const void *image);

@@ -9,8 +9,6 @@ enum {
     CARVEOUT = 9,
 };
 
-enum { WITHOUT_OPT_IN = 48 * 1024 };
-
 static int get(int *value, int attribute, struct cu_function *function)
 {
     int result = cu_function_load(function);
@@ -35,7 +33,7 @@ static int get(int *value, int attribute, struct cu_function *function)
         *value = 10 * cu.device->major + cu.device->minor;
         return CUDA_SUCCESS;
     case TW_CUDA_FUNCTION_DYNAMIC_SHARED:
-        *value = function->dynamic_shared >= 0 ? function->dynamic_shared : WITHOUT_OPT_IN - (int)k->static_shared;
+        *value = function->dynamic_shared >= 0 ? function->dynamic_shared : CU_WITHOUT_OPT_IN - (int)k->static_shared;
         return CUDA_SUCCESS;
     case CARVEOUT:
         *value = function->carveout;
@@ -153,7 +151,12 @@ int cuOccupancyMaxPotentialBlockSizeWithFlags(int *grid, int *threads, struct cu
         most = limit;
     *grid = *threads = 0;
     for (int n = most; n > 0; n = n % TW_ARCH_WARP ? n - n % TW_ARCH_WARP : n - TW_ARCH_WARP) {
-        size_t shared = shared_of ? shared_of(n) : shared_bytes;
+        size_t shared = shared_bytes;
+        if (shared_of) {
+            struct cu_call *held = cu_let_go();
+            shared = shared_of(n);
+            cu_go_on(held);
+        }
         int blocks = (int)emu_kernel_occupancy(function->kernel, (uint32_t)n, shared);
         if (blocks * n <= best)
             continue;

@@ -13,7 +13,7 @@ int cu_work_copy(struct cu_work *to, const struct cu_work *from)
     *to = *from;
     if (from->kind == CU_KERNEL) {
         size_t bytes = from->of.launch.params_bytes;
-        if (!(to->of.launch.params = malloc(bytes ? bytes : 1)))
+        if (!(to->of.launch.params = cu_launch_room(bytes)))
             return CUDA_ERROR_OUT_OF_MEMORY;
         memcpy(to->of.launch.params, from->of.launch.params, bytes);
     }
@@ -32,10 +32,7 @@ void cu_work_free(struct cu_work *work)
 
 struct cu_graph *cu_graph_new(void)
 {
-    struct cu_graph *graph = calloc(1, sizeof *graph);
-    if (graph)
-        graph->number = ++cu.numbers;
-    return graph;
+    return calloc(1, sizeof(struct cu_graph));
 }
 
 void cu_graph_free(struct cu_graph *graph)
@@ -117,7 +114,15 @@ static int is_ready(const struct cu_node *node)
     return 1;
 }
 
-int cu_run_graph(const struct cu_graph *graph)
+static int calls_host(const struct cu_graph *graph)
+{
+    for (const struct cu_node *n = graph->nodes; n; n = n->next)
+        if (n->work.kind == CU_HOST || (n->work.kind == CU_CHILD && calls_host(n->work.of.child)))
+            return 1;
+    return 0;
+}
+
+static int run_nodes(const struct cu_graph *graph)
 {
     int ran = 1, left = 0;
     for (struct cu_node *n = graph->nodes; n; n = n->next)
@@ -139,6 +144,17 @@ int cu_run_graph(const struct cu_graph *graph)
     }
     return left ? cu_refuse(CUDA_ERROR_INVALID_VALUE, "nodes of the graph depend on each other in a circle")
                 : CUDA_SUCCESS;
+}
+
+/* While the host is called other threads may launch, update and destroy the graph: it runs from a copy. */
+int cu_run_graph(const struct cu_graph *graph)
+{
+    if (!calls_host(graph))
+        return run_nodes(graph);
+    struct cu_graph *copy = graph_copy(graph);
+    int result = copy ? run_nodes(copy) : CUDA_ERROR_OUT_OF_MEMORY;
+    cu_graph_free(copy);
+    return result;
 }
 
 int cuGraphLaunch(struct cu_graph *executable, struct cu_stream *stream)
@@ -168,6 +184,7 @@ int cuGraphCreate(struct cu_graph **graph, unsigned flags)
 int cuGraphDestroy(struct cu_graph *graph)
 {
     ENTER(cuGraphDestroy);
+    cu_capture_end_into(graph);
     cu_graph_free(graph);
     return graph ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
@@ -203,6 +220,8 @@ static int add_kernel(struct cu_node **node, struct cu_graph *graph, struct cu_n
 {
     struct cu_work work = {.kind = CU_KERNEL};
     int result = launch_of(params, kernel, &work.of.launch);
+    if (!result)
+        result = cu_launch_check(&work.of.launch);
     if (!result)
         result = add(node, graph, needs, count, &work);
     cu_work_free(&work);
@@ -388,17 +407,22 @@ static int set_kernel(struct cu_graph *executable, const struct cu_node *node, c
                       struct cu_function *kernel)
 {
     struct cu_node *there = counterpart(executable, node);
-    struct cu_launch launch;
+    struct cu_work work = {.kind = CU_KERNEL};
+    struct cu_launch *launch = &work.of.launch;
     if (!there || there->work.kind != CU_KERNEL)
         return CUDA_ERROR_INVALID_VALUE;
-    int result = launch_of(params, kernel, &launch);
-    if (result)
-        return result;
-    memcpy(launch.cluster, there->work.of.launch.cluster, sizeof launch.cluster);
-    launch.flags = there->work.of.launch.flags;
-    cu_work_free(&there->work);
-    there->work.of.launch = launch;
-    return CUDA_SUCCESS;
+    int result = launch_of(params, kernel, launch);
+    memcpy(launch->cluster, there->work.of.launch.cluster, sizeof launch->cluster);
+    launch->flags = there->work.of.launch.flags;
+    if (!result)
+        result = cu_launch_check(launch);
+    if (!result) {
+        struct cu_work before = there->work;
+        there->work = work;
+        work = before;
+    }
+    cu_work_free(&work);
+    return result;
 }
 
 int cuGraphExecKernelNodeSetParams(struct cu_graph *executable, struct cu_node *node,
@@ -415,6 +439,20 @@ int cuGraphExecKernelNodeSetParams_v2(struct cu_graph *executable, struct cu_nod
     return set_kernel(executable, node, params, params->kernel);
 }
 
+/* Whether a node depends on those that stand where the other's do, in graphs of the same nodes. */
+static int same_needs(const struct cu_node *a, const struct cu_node *b)
+{
+    int same = a->need_count == b->need_count;
+    for (size_t i = 0; i < b->need_count && same; i++) {
+        const struct cu_node *wanted = counterpart(a->graph, b->needs[i]);
+        size_t k = 0;
+        while (k < a->need_count && a->needs[k] != wanted)
+            k++;
+        same = k < a->need_count;
+    }
+    return same;
+}
+
 /* CUgraphExecUpdateResult: 0 updated, 2 another topology, 3 a node of another type. The handle stays. */
 static int update(struct cu_graph *executable, const struct cu_graph *graph, int *result)
 {
@@ -425,6 +463,9 @@ static int update(struct cu_graph *executable, const struct cu_graph *graph, int
             *result = 3;
     if (a || b)
         *result = 2;
+    for (a = executable->nodes, b = graph->nodes; a && !*result; a = a->next, b = b->next)
+        if (!same_needs(a, b))
+            *result = 2;
     if (*result)
         return CUDA_ERROR_GRAPH_EXEC_UPDATE_FAILURE;
     struct cu_graph *copy = graph_copy(graph);

@@ -6,8 +6,10 @@
 #include "emu/image.h"
 #include "libcuda.h"
 
+/* One that was destroyed stays, so that a handle, and the stack of any thread, tells so. */
 struct cu_context {
-    int primary;
+    struct cu_context *next;
+    int destroyed;
     int retained; /* how often; 0: a primary context that is not active */
     unsigned flags;
 };
@@ -18,15 +20,16 @@ struct cu_stream {
     int priority;
     uint64_t number;
     struct cu_graph *capture; /* what is submitted goes there; NULL: it runs */
+    uint64_t capturing;       /* number of that capture; 0: none */
     int captures;             /* it began that capture, and ends it */
-    int mode;                 /* of the capture */
+    int made_graph;           /* which made the graph */
 };
 
 struct cu_event {
     unsigned flags;
     int recorded;
-    double seconds;           /* when */
-    struct cu_graph *capture; /* it was recorded in a stream that captures; NULL: it was not */
+    double seconds;     /* when */
+    uint64_t capturing; /* number of the capture it was recorded in, which may have ended; 0: none */
 };
 
 /* One kernel of a module; CUfunction and CUkernel are the same here. */
@@ -103,18 +106,16 @@ struct cu_node {
 struct cu_graph {
     struct cu_node *nodes; /* in the order in which they were added */
     struct cu_node *last;  /* that a capture added */
-    uint64_t number;
 };
 
 /* ---- The library ------------------------------------------------------------------------------------------------- */
 
 struct cu_library {
     struct tw_runtime rt;
-    struct tw_device *device; /* NULL: cuInit was not called */
-    struct cu_context primary;
-    struct cu_module *modules;
+    struct tw_device *device;             /* NULL: cuInit was not called */
+    struct cu_context primary, *contexts; /* the latter: all that were created */
     struct cu_stream *streams, legacy, per_thread;
-    uint64_t numbers;  /* given to streams and graphs */
+    uint64_t numbers;  /* given to streams and captures */
     int broken;        /* result of the launch that broke the context; 0: none did */
     int hazards_go_on; /* a launch that ended in spite of hazards has succeeded */
 };
@@ -129,6 +130,10 @@ struct cu_call {
 enum cu_need { CU_NEEDS_NOTHING, CU_NEEDS_INIT, CU_NEEDS_CONTEXT };
 int cu_enter(struct cu_call *call, enum cu_need need);
 void cu_leave(struct cu_call *call);
+/* Around functions of the program's, which may wait for threads that call the driver: the lock is given back, however
+   often the thread has it, and taken again. What the calls under way look at may change meanwhile. */
+struct cu_call *cu_let_go(void);
+void cu_go_on(struct cu_call *held);
 #define ENTER_WITH(entry, need)                                                                                        \
     struct cu_call call __attribute__((cleanup(cu_leave))) = {.name = #entry};                                         \
     int refused = cu_enter(&call, need);                                                                               \
@@ -164,11 +169,23 @@ int cu_run_fill(const struct cu_fill *fill);
 int cu_run_launch(const struct cu_launch *launch);
 int cu_run_graph(const struct cu_graph *graph);
 
+/* Dynamic shared memory that a kernel may have without asking, less its static bytes. */
+enum { CU_WITHOUT_OPT_IN = 48 * 1024 };
+
+/* Refuses what a GPU would, and the emulator would take, of a launch that was packed. CUresult. */
+int cu_launch_check(const struct cu_launch *launch);
+
+/* Room for parameters, zeros, aligned for tensor maps among them. NULL: no memory. */
+unsigned char *cu_launch_room(size_t bytes);
+
 /* Lays the arguments of launch->function out in launch->params, which cu_work_free frees. CUresult. */
 int cu_launch_pack(struct cu_launch *launch, void **arguments, void **extra);
 
 /* The stream of a handle: NULL and 1 are the legacy stream, 2 that of the thread. */
 struct cu_stream *cu_stream_of(struct cu_stream *handle);
+
+/* Ends captures into a graph that goes. */
+void cu_capture_end_into(const struct cu_graph *graph);
 
 /* Of a copy of the work owned by a node: deep, and freed. CUresult. */
 int cu_work_copy(struct cu_work *to, const struct cu_work *from);
@@ -188,9 +205,8 @@ int cu_module_load(struct cu_module **module, const void *image);
 /* The kernel behind a function, loaded now if it was not yet. CUresult. */
 int cu_function_load(struct cu_function *function);
 
-/* The current context of the calling thread; NULL: none. And that of a handle, or the current one. */
+/* The current context of the calling thread, which another thread may have destroyed; NULL: none. */
 struct cu_context *cu_context_current(void);
-struct cu_context *cu_context_of(struct cu_context *context);
 
 /* Copies of both dimensions, as nodes of graphs take them. */
 int cu_copy_of_3d(const struct cu_copy_3d *call, struct cu_copy *copy);

@@ -6,7 +6,7 @@
 #include "internal.h"
 #include "tensormap/tensormap.h"
 
-enum { PARAMETER_BYTES = 32764, WITHOUT_OPT_IN = 48 * 1024 };
+enum { PARAMETER_BYTES = 32764 };
 
 /* `extra` of a launch: the parameters as one buffer. */
 static int pack_buffer(struct cu_launch *launch, void **extra)
@@ -28,6 +28,13 @@ static int pack_buffer(struct cu_launch *launch, void **extra)
     return CUDA_SUCCESS;
 }
 
+unsigned char *cu_launch_room(size_t bytes)
+{
+    size_t room = (bytes + 127) / 64 * 64;
+    unsigned char *params = aligned_alloc(64, room);
+    return params ? memset(params, 0, room) : NULL;
+}
+
 int cu_launch_pack(struct cu_launch *launch, void **arguments, void **extra)
 {
     uint32_t offset, bytes;
@@ -44,11 +51,8 @@ int cu_launch_pack(struct cu_launch *launch, void **arguments, void **extra)
     if (count && !arguments && !extra)
         return cu_refuse(CUDA_ERROR_INVALID_VALUE, "kernel %s has %zu parameters, and the launch gives none",
                          launch->function->name, count);
-    /* Tensor maps among them are aligned as their kernel has them. */
-    size_t room = (launch->params_bytes + 127) / 64 * 64;
-    if (!(launch->params = aligned_alloc(64, room)))
+    if (!(launch->params = cu_launch_room(launch->params_bytes)))
         return CUDA_ERROR_OUT_OF_MEMORY;
-    memset(launch->params, 0, room);
     for (size_t i = 0; arguments && i < count; i++) {
         emu_kernel_parameter(kernel, i, &offset, &bytes);
         memcpy(launch->params + offset, arguments[i], bytes);
@@ -124,7 +128,7 @@ enum {
     UPDATABLE = 13
 };
 
-static int take_attribute(struct cu_launch *launch, const struct tw_launch_attribute *a)
+static int take_attribute(struct cu_launch *launch, const struct tw_launch_attribute *a, struct cu_stream *stream)
 {
     struct cu_event *event;
     switch (a->id) {
@@ -140,7 +144,7 @@ static int take_attribute(struct cu_launch *launch, const struct tw_launch_attri
     case PROGRAMMATIC_EVENT:
     case COMPLETION_EVENT: /* the launch has ended before anybody may look */
         memcpy(&event, a->value.bytes, sizeof event);
-        return event ? cuEventRecord(event, NULL) : CUDA_SUCCESS;
+        return event ? cuEventRecord(event, stream) : CUDA_SUCCESS;
     case UPDATABLE:
         return cu_refuse(CUDA_ERROR_NOT_SUPPORTED, "kernel nodes that kernels update are not emulated");
     default:
@@ -148,12 +152,11 @@ static int take_attribute(struct cu_launch *launch, const struct tw_launch_attri
     }
 }
 
-/* What a GPU refuses, and the emulator would take. */
-static int check(const struct cu_launch *launch)
+int cu_launch_check(const struct cu_launch *launch)
 {
     const struct cu_function *f = launch->function;
     uint32_t cluster = 1;
-    int allowed = f->dynamic_shared >= 0 ? f->dynamic_shared : WITHOUT_OPT_IN - (int)f->kernel->static_shared;
+    int allowed = f->dynamic_shared >= 0 ? f->dynamic_shared : CU_WITHOUT_OPT_IN - (int)f->kernel->static_shared;
     for (int i = 0; i < 3; i++) {
         cluster *= launch->cluster[i] ? launch->cluster[i] : 1;
         if (!launch->grid[i] || !launch->block[i])
@@ -163,7 +166,7 @@ static int check(const struct cu_launch *launch)
                              f->name, launch->grid[0], launch->grid[1], launch->grid[2], launch->block[0],
                              launch->block[1], launch->block[2]);
     }
-    if ((int64_t)launch->shared_bytes > allowed && launch->shared_bytes > WITHOUT_OPT_IN - f->kernel->static_shared)
+    if ((int64_t)launch->shared_bytes > allowed && launch->shared_bytes > CU_WITHOUT_OPT_IN - f->kernel->static_shared)
         return cu_refuse(CUDA_ERROR_INVALID_VALUE,
                          "kernel %s: %u bytes of dynamic shared memory, %d are allowed: see "
                          "cudaFuncAttributeMaxDynamicSharedMemorySize",
@@ -182,7 +185,7 @@ static int submit(struct cu_stream *stream, struct cu_launch launch, void **argu
     int result = cu_launch_pack(&launch, arguments, extra);
     work.of.launch = launch;
     if (!result)
-        result = check(&launch);
+        result = cu_launch_check(&launch);
     if (!result)
         result = cu_submit(stream, &work);
     cu_work_free(&work);
@@ -198,7 +201,7 @@ int cuLaunchKernelEx(const struct tw_launch_config *config, struct cu_function *
     memcpy(launch.grid, config->grid, sizeof launch.grid);
     memcpy(launch.block, config->block, sizeof launch.block);
     for (uint32_t i = 0; i < config->attribute_count && !result; i++)
-        result = take_attribute(&launch, &config->attributes[i]);
+        result = take_attribute(&launch, &config->attributes[i], config->stream);
     return result ? result : submit(config->stream, launch, arguments, extra);
 }
 

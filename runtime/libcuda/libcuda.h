@@ -32,7 +32,6 @@ struct cu_graph;
 struct cu_node;
 
 struct cu_memory_pool;
-struct cu_pool_properties;
 struct cu_memory_location { /* CUmemLocation */
     int type, id;
 };

@@ -13,7 +13,7 @@ static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_mutex_t lock;
 static _Thread_local struct cu_call *under_way;
 
-/* A function that a stream calls may call the driver again. */
+/* Entry points call each other. */
 static void lock_open(void)
 {
     pthread_mutexattr_t attributes;
@@ -31,15 +31,32 @@ int cu_enter(struct cu_call *call, enum cu_need need)
     under_way = call;
     if (need >= CU_NEEDS_INIT && !cu.device)
         return CUDA_ERROR_NOT_INITIALIZED;
-    if (need >= CU_NEEDS_CONTEXT && !cu_context_current())
-        return CUDA_ERROR_INVALID_CONTEXT;
-    return need >= CU_NEEDS_CONTEXT ? cu.broken : CUDA_SUCCESS;
+    if (need < CU_NEEDS_CONTEXT)
+        return CUDA_SUCCESS;
+    const struct cu_context *context = cu_context_current();
+    return !context ? CUDA_ERROR_INVALID_CONTEXT : context->destroyed ? CUDA_ERROR_CONTEXT_IS_DESTROYED : cu.broken;
 }
 
 void cu_leave(struct cu_call *call)
 {
     under_way = call->outer;
     pthread_mutex_unlock(&lock);
+}
+
+struct cu_call *cu_let_go(void)
+{
+    struct cu_call *held = under_way;
+    under_way = NULL;
+    for (const struct cu_call *c = held; c; c = c->outer)
+        pthread_mutex_unlock(&lock);
+    return held;
+}
+
+void cu_go_on(struct cu_call *held)
+{
+    for (const struct cu_call *c = held; c; c = c->outer)
+        pthread_mutex_lock(&lock);
+    under_way = held;
 }
 
 int cu_refuse(int result, const char *format, ...)

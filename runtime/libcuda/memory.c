@@ -19,6 +19,7 @@ struct mapped {
     enum origin origin;
 };
 static struct mapped *all_mapped;
+static size_t host_bytes; /* of it that the library gave */
 
 static struct mapped **find_mapped(uint64_t address)
 {
@@ -54,24 +55,34 @@ static void unmap(struct mapped **at)
     struct mapped *m = *at;
     *at = m->next;
     tw_device_free(cu.device, m->address);
-    if (m->origin != REGISTERED)
+    if (m->origin != REGISTERED) {
+        host_bytes -= m->bytes;
         free(m->memory);
+    }
     free(m);
 }
 
-/* Pages of their own: no other memory of the program's lies beside them. */
+/* Pages of their own: no other memory of the program's lies beside them. All together are no more than the device
+   has. */
 static int host_alloc(size_t bytes, unsigned flags, enum origin origin, struct mapped **made)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     void *memory;
     if (!bytes)
         return CUDA_ERROR_INVALID_VALUE;
+    if (bytes > cu.device->memory_bytes - host_bytes)
+        return cu_refuse(CUDA_ERROR_OUT_OF_MEMORY,
+                         "%zu bytes of the host's memory: %zu are left, of as many as the "
+                         "device has (run-program --memory)",
+                         bytes, cu.device->memory_bytes - host_bytes);
     if (posix_memalign(&memory, page, (bytes + page - 1) / page * page))
         return CUDA_ERROR_OUT_OF_MEMORY;
     memset(memory, 0, bytes);
     int result = map(memory, bytes, flags, origin, made);
     if (result)
         free(memory);
+    else
+        host_bytes += bytes;
     return result;
 }
 
@@ -103,8 +114,13 @@ int cuMemAlloc_v2(uint64_t *address, size_t bytes)
 int cuMemAllocPitch_v2(uint64_t *address, size_t *pitch, size_t width, size_t height, unsigned element)
 {
     ENTER(cuMemAllocPitch_v2);
+    enum { UNIT = 512 };
     (void)element;
-    *pitch = (width + 511) / 512 * 512;
+    if (!pitch || !width || !height)
+        return CUDA_ERROR_INVALID_VALUE;
+    if (width > SIZE_MAX - UNIT || (width + UNIT - 1) / UNIT * UNIT > SIZE_MAX / height)
+        return cu_refuse(CUDA_ERROR_OUT_OF_MEMORY, "%zu rows of %zu bytes", height, width);
+    *pitch = (width + UNIT - 1) / UNIT * UNIT;
     return alloc(address, *pitch * height);
 }
 
@@ -123,7 +139,9 @@ static int release(uint64_t address)
         return cu_refuse(CUDA_ERROR_INVALID_VALUE, "0x%llx was not allocated, or was freed before",
                          (unsigned long long)address);
     tw_device_free(cu.device, address);
-    return CUDA_SUCCESS;
+    return emu_device_range(cu.device, address, &base, &bytes)
+               ? CUDA_SUCCESS
+               : cu_refuse(CUDA_ERROR_INVALID_VALUE, "0x%llx is a variable of a module", (unsigned long long)address);
 }
 
 int cuMemFree_v2(uint64_t address)

@@ -13,6 +13,7 @@ struct wrapper {
     const void *const *linked; /* version 2: fat binaries that were linked to this one; ends with NULL */
 };
 #define WRAPPER_MAGIC UINT32_C(0x466243b1)
+#define ELF_MAGIC UINT32_C(0x464c457f)
 
 static struct cu_module *all_modules;
 
@@ -73,15 +74,13 @@ static const void *unwrap(const void *image)
 
 static int load_image(struct cu_module **module, const void *image)
 {
-    uint32_t magic;
-    memcpy(&magic, image, sizeof magic);
-    if (magic == WRAPPER_MAGIC && !(image = unwrap(image)))
+    if (cu_image_begins(image, WRAPPER_MAGIC) && !(image = unwrap(image)))
         return cu_refuse(CUDA_ERROR_NO_BINARY_FOR_GPU,
                          "several files were linked on the device (nvcc -rdc=true), which "
                          "gives machine code; let one file include the others");
     if (cu_fatbin_bytes(image))
         return load_fatbin(module, image);
-    if (memcmp(image, "\177ELF", 4) == 0)
+    if (cu_image_begins(image, ELF_MAGIC))
         return cu_refuse(CUDA_ERROR_NO_BINARY_FOR_GPU, "a cubin is machine code: the emulator executes PTX");
     return load_ptx(module, image, strlen(image));
 }
@@ -95,17 +94,25 @@ int cu_module_load(struct cu_module **module, const void *image)
     return result;
 }
 
+/* A wrapper has pointers, which those of a file are not. */
 static int load_file(struct cu_module **module, const char *path)
 {
+    enum { HEADER = 16 }; /* bytes of a fat binary that say how many it has */
+    if (!path)
+        return CUDA_ERROR_INVALID_VALUE;
     unsigned char *bytes;
     size_t count;
     struct tw_error error;
     int status = tw_read_file(&cu.rt, path, 0, &bytes, &count, &error);
     if (status)
         return cu_refuse(CUDA_ERROR_FILE_NOT_FOUND, "%s", error.text);
-    int result = count >= 16 && cu_fatbin_bytes(bytes) > count
-                     ? cu_refuse(CUDA_ERROR_INVALID_IMAGE, "%s: the fat binary is cut off", path)
-                     : cu_module_load(module, bytes);
+    int result, is_fatbin = cu_image_begins(bytes, FATBIN_MAGIC);
+    if (cu_image_begins(bytes, WRAPPER_MAGIC))
+        result = cu_refuse(CUDA_ERROR_INVALID_IMAGE, "%s: neither PTX nor a fat binary (nvcc -fatbin)", path);
+    else if (is_fatbin && (count < HEADER || cu_fatbin_bytes(bytes) > count))
+        result = cu_refuse(CUDA_ERROR_INVALID_IMAGE, "%s: the fat binary is cut off", path);
+    else
+        result = cu_module_load(module, bytes);
     tw_free(&cu.rt, bytes);
     return result;
 }
@@ -250,6 +257,8 @@ int cu_function_load(struct cu_function *function)
 
 static int count_functions(unsigned *count, const struct cu_module *module)
 {
+    if (!module)
+        return CUDA_ERROR_INVALID_HANDLE;
     for (*count = 0; emu_image_kernel_name(module->image, *count); ++*count)
         continue;
     return CUDA_SUCCESS;
@@ -258,7 +267,7 @@ static int count_functions(unsigned *count, const struct cu_module *module)
 static int list_functions(struct cu_function **functions, unsigned count, struct cu_module *module)
 {
     const char *name;
-    int result = CUDA_SUCCESS;
+    int result = module ? CUDA_SUCCESS : CUDA_ERROR_INVALID_HANDLE;
     for (unsigned i = 0; i < count && !result && (name = emu_image_kernel_name(module->image, i)); i++)
         result = find_function(&functions[i], module, name);
     return result;
@@ -310,6 +319,8 @@ int cuKernelGetFunction(struct cu_function **function, struct cu_function *kerne
 int cuKernelGetLibrary(struct cu_module **library, struct cu_function *kernel)
 {
     ENTER_ANY(cuKernelGetLibrary);
+    if (!kernel)
+        return CUDA_ERROR_INVALID_HANDLE;
     *library = kernel->module;
     return CUDA_SUCCESS;
 }
@@ -317,6 +328,8 @@ int cuKernelGetLibrary(struct cu_module **library, struct cu_function *kernel)
 int cuKernelGetName(const char **name, struct cu_function *kernel)
 {
     ENTER_ANY(cuKernelGetName);
+    if (!kernel)
+        return CUDA_ERROR_INVALID_HANDLE;
     *name = kernel->name;
     return CUDA_SUCCESS;
 }
@@ -324,6 +337,8 @@ int cuKernelGetName(const char **name, struct cu_function *kernel)
 int cuFuncGetModule(struct cu_module **module, struct cu_function *function)
 {
     ENTER(cuFuncGetModule);
+    if (!function)
+        return CUDA_ERROR_INVALID_HANDLE;
     *module = function->module;
     return CUDA_SUCCESS;
 }
@@ -336,6 +351,8 @@ int cuFuncGetName(const char **name, struct cu_function *function)
 int cuFuncIsLoaded(int *state, struct cu_function *function)
 {
     ENTER(cuFuncIsLoaded);
+    if (!function)
+        return CUDA_ERROR_INVALID_HANDLE;
     *state = function->kernel != NULL;
     return CUDA_SUCCESS;
 }

@@ -10,6 +10,43 @@ struct cu_stream *cu_stream_of(struct cu_stream *handle)
     return number <= 1 ? &cu.legacy : number == 2 ? &cu.per_thread : handle;
 }
 
+/* ---- Streams of a capture ---------------------------------------------------------------------------------------- */
+
+/* Streams one after another: those that the program made, and the two that are always there. NULL: no more. */
+static struct cu_stream *next_stream(const struct cu_stream *stream)
+{
+    if (stream == &cu.legacy)
+        return &cu.per_thread;
+    return stream == &cu.per_thread ? cu.streams : stream->next;
+}
+
+/* The graph of a capture; NULL: it has ended. */
+static struct cu_graph *graph_of(uint64_t capture)
+{
+    for (const struct cu_stream *s = &cu.legacy; s; s = next_stream(s))
+        if (s->capturing == capture)
+            return s->capture;
+    return NULL;
+}
+
+/* All streams that take part in a capture run again what they are given. */
+static void end(uint64_t capture)
+{
+    for (struct cu_stream *s = &cu.legacy; s; s = next_stream(s))
+        if (s->capturing == capture) {
+            s->capture = NULL;
+            s->capturing = 0;
+            s->captures = s->made_graph = 0;
+        }
+}
+
+void cu_capture_end_into(const struct cu_graph *graph)
+{
+    for (struct cu_stream *s = &cu.legacy; s; s = next_stream(s))
+        if (s->capture && s->capture == graph)
+            end(s->capturing);
+}
+
 int cu_submit(struct cu_stream *handle, const struct cu_work *work)
 {
     struct cu_stream *stream = cu_stream_of(handle);
@@ -51,9 +88,11 @@ int cuStreamDestroy_v2(struct cu_stream *stream)
     for (struct cu_stream **at = &cu.streams; *at; at = &(*at)->next) {
         if (*at != stream)
             continue;
-        *at = stream->next;
+        struct cu_graph *unfinished = stream->captures && stream->made_graph ? stream->capture : NULL;
         if (stream->captures)
-            cu_graph_free(stream->capture);
+            end(stream->capturing);
+        cu_graph_free(unfinished);
+        *at = stream->next;
         free(stream);
         return CUDA_SUCCESS;
     }
@@ -86,10 +125,17 @@ int cuStreamWaitEvent(struct cu_stream *stream, struct cu_event *event, unsigned
     (void)flags;
     if (!event)
         return CUDA_ERROR_INVALID_HANDLE;
-    if (s->capture && event->capture && s->capture != event->capture)
+    if (!event->capturing)
+        return CUDA_SUCCESS;
+    struct cu_graph *graph = graph_of(event->capturing);
+    if (!graph)
+        return CUDA_ERROR_CAPTURED_EVENT;
+    if (s == &cu.legacy)
+        return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    if (s->capture && s->capturing != event->capturing)
         return CUDA_ERROR_STREAM_CAPTURE_MERGE;
-    if (event->capture)
-        s->capture = event->capture;
+    s->capture = graph;
+    s->capturing = event->capturing;
     return CUDA_SUCCESS;
 }
 
@@ -99,7 +145,9 @@ int cuStreamAddCallback(struct cu_stream *stream, cu_stream_callback callback, v
     (void)flags;
     if (cu_stream_of(stream)->capture)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
+    struct cu_call *held = cu_let_go();
     callback(stream, CUDA_SUCCESS, data);
+    cu_go_on(held);
     return CUDA_SUCCESS;
 }
 
@@ -165,30 +213,34 @@ int cuStreamCopyAttributes(struct cu_stream *to, struct cu_stream *from)
 
 /* ---- Capture ----------------------------------------------------------------------------------------------------- */
 
-static int begin(struct cu_stream *stream, struct cu_graph *graph, int mode)
+/* graph: NULL for a new one. Modes say which calls of the program's threads are refused meanwhile: none are here. */
+static int begin(struct cu_stream *stream, struct cu_graph *graph)
 {
     if (stream == &cu.legacy)
         return CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED;
     if (stream->capture)
         return CUDA_ERROR_ILLEGAL_STATE;
-    stream->capture = graph ? graph : cu_graph_new();
+    if (!(stream->capture = graph ? graph : cu_graph_new()))
+        return CUDA_ERROR_OUT_OF_MEMORY;
+    stream->capturing = ++cu.numbers;
     stream->captures = 1;
-    stream->mode = mode;
-    return stream->capture ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
+    stream->made_graph = !graph;
+    return CUDA_SUCCESS;
 }
 
 int cuStreamBeginCapture_v2(struct cu_stream *stream, int mode)
 {
     ENTER(cuStreamBeginCapture_v2);
-    return begin(cu_stream_of(stream), NULL, mode);
+    (void)mode;
+    return begin(cu_stream_of(stream), NULL);
 }
 
 int cuStreamBeginCaptureToGraph(struct cu_stream *stream, struct cu_graph *graph, struct cu_node *const *needs,
                                 const void *edges, size_t count, int mode)
 {
     ENTER(cuStreamBeginCaptureToGraph);
-    (void)needs, (void)edges, (void)count; /* what is in the graph goes before what is captured */
-    return graph ? begin(cu_stream_of(stream), graph, mode) : CUDA_ERROR_INVALID_VALUE;
+    (void)needs, (void)edges, (void)count, (void)mode; /* what is in the graph goes before what is captured */
+    return graph ? begin(cu_stream_of(stream), graph) : CUDA_ERROR_INVALID_VALUE;
 }
 
 /* The graph is in the order of submission, which is one of those that the streams and events allow. */
@@ -202,11 +254,7 @@ int cuStreamEndCapture(struct cu_stream *stream, struct cu_graph **graph)
     if (!s->captures)
         return CUDA_ERROR_STREAM_CAPTURE_UNMATCHED;
     *graph = s->capture;
-    for (struct cu_stream *other = cu.streams; other; other = other->next)
-        if (other->capture == *graph)
-            other->capture = NULL;
-    s->capture = NULL;
-    s->captures = 0;
+    end(s->capturing);
     return CUDA_SUCCESS;
 }
 
@@ -221,10 +269,11 @@ int cuStreamGetCaptureInfo_v3(struct cu_stream *stream, int *status, uint64_t *n
                               struct cu_node *const **needs, const void **edges, size_t *count)
 {
     ENTER(cuStreamGetCaptureInfo_v3);
-    struct cu_graph *g = cu_stream_of(stream)->capture;
+    const struct cu_stream *s = cu_stream_of(stream);
+    struct cu_graph *g = s->capture;
     *status = g != NULL;
     if (g && number)
-        *number = g->number;
+        *number = s->capturing;
     if (g && graph)
         *graph = g;
     if (g && needs)
@@ -291,7 +340,7 @@ int cuEventRecordWithFlags(struct cu_event *event, struct cu_stream *stream, uns
         return CUDA_ERROR_INVALID_HANDLE;
     if (flags & EXTERNAL)
         return cu_submit(stream, &work);
-    event->capture = cu_stream_of(stream)->capture;
+    event->capturing = cu_stream_of(stream)->capturing;
     event->recorded = 1;
     event->seconds = now();
     return CUDA_SUCCESS;
@@ -305,7 +354,7 @@ int cuEventRecord(struct cu_event *event, struct cu_stream *stream)
 int cuEventQuery(struct cu_event *event)
 {
     ENTER(cuEventQuery);
-    return !event ? CUDA_ERROR_INVALID_HANDLE : event->capture ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
+    return !event ? CUDA_ERROR_INVALID_HANDLE : event->capturing ? CUDA_ERROR_CAPTURED_EVENT : CUDA_SUCCESS;
 }
 
 int cuEventSynchronize(struct cu_event *event)
@@ -327,6 +376,14 @@ int cuEventElapsedTime(float *milliseconds, struct cu_event *from, struct cu_eve
     return cuEventElapsedTime_v2(milliseconds, from, to);
 }
 
+static void call_host(const struct cu_host_call *host)
+{
+    const struct cu_host_call own = *host;
+    struct cu_call *held = cu_let_go();
+    own.call(own.data);
+    cu_go_on(held);
+}
+
 int cu_run(const struct cu_work *work)
 {
     switch (work->kind) {
@@ -337,7 +394,7 @@ int cu_run(const struct cu_work *work)
     case CU_FILL:
         return cu_run_fill(&work->of.fill);
     case CU_HOST:
-        work->of.host.call(work->of.host.data);
+        call_host(&work->of.host);
         return CUDA_SUCCESS;
     case CU_CHILD:
         return cu_run_graph(work->of.child);

@@ -1,44 +1,13 @@
 /* The emulated driver, called in this process as a program calls it, with PTX by hand: no compiler is needed. */
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "libcuda/internal.h"
 #include "unit/check.h"
-
-enum { N = 64 };
-
-/* scale: x[tid] *= by, and adds one to `runs`; runs_of: x[0] = runs; race: shared memory without a barrier. */
-static const char ptx[] =
-    ".version 8.0\n.target sm_90\n.address_size 64\n"
-    ".visible .global .align 4 .u32 runs = 5;\n"
-    ".visible .const .align 4 .u32 table[2] = {7, 8};\n"
-    ".visible .entry scale(.param .u64 x, .param .u32 by)\n"
-    "{\n"
-    "    .reg .b64 %rd<4>; .reg .b32 %r<5>; .reg .pred %p;\n"
-    "    ld.param.u64 %rd0, [x];\n    ld.param.u32 %r0, [by];\n"
-    "    mov.u32 %r1, %tid.x;\n    mul.wide.u32 %rd1, %r1, 4;\n    add.s64 %rd2, %rd0, %rd1;\n"
-    "    ld.global.u32 %r2, [%rd2];\n    mul.lo.u32 %r3, %r2, %r0;\n    st.global.u32 [%rd2], %r3;\n"
-    "    setp.ne.u32 %p, %r1, 0;\n    @%p bra done;\n"
-    "    ld.global.u32 %r4, [runs];\n    add.u32 %r4, %r4, 1;\n    st.global.u32 [runs], %r4;\n"
-    "done:\n    ret;\n"
-    "}\n"
-    ".visible .entry runs_of(.param .u64 x)\n"
-    "{\n"
-    "    .reg .b64 %rd0; .reg .b32 %r<2>;\n"
-    "    ld.param.u64 %rd0, [x];\n    ld.global.u32 %r0, [runs];\n    st.global.u32 [%rd0], %r0;\n"
-    "    ld.const.u32 %r1, [table+4];\n    st.global.u32 [%rd0+4], %r1;\n    ret;\n"
-    "}\n"
-    ".visible .entry race(.param .u64 x)\n"
-    "{\n"
-    "    .shared .align 4 .b8 held[256];\n"
-    "    .reg .b32 %r<6>;\n"
-    "    mov.u32 %r0, %tid.x;\n    mov.u32 %r1, held;\n    shl.b32 %r2, %r0, 2;\n    add.u32 %r3, %r1, %r2;\n"
-    "    st.shared.u32 [%r3], %r0;\n    xor.b32 %r4, %r2, 252;\n    add.u32 %r4, %r1, %r4;\n"
-    "    ld.shared.u32 %r5, [%r4];\n    st.shared.u32 [%r3], %r5;\n    ret;\n"
-    "}\n";
+#include "unit/runtime/libcuda_calls.h"
 
 /* What the driver takes, and one kernel of which cannot run: malloc of 3 MiB, again and again until there is no more;
  * a texture. */
@@ -64,60 +33,6 @@ static const char more_ptx[] =
     "    ld.param.u64 %rd0, [x];\n    mov.u32 %r0, 0;\n"
     "    tex.2d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd0, {%r0, %r0}];\n    ret;\n"
     "}\n";
-
-static struct cu_module *module;
-static struct cu_function *scale, *runs_of, *race;
-
-/* What is said on standard error while `run` runs. */
-static char said[8192];
-static int quiet(int (*run)(void))
-{
-    FILE *file = tmpfile();
-    int before = dup(2);
-    assert_non_null(file);
-    dup2(fileno(file), 2);
-    int result = run();
-    fflush(stderr);
-    dup2(before, 2);
-    close(before);
-    rewind(file);
-    said[fread(said, 1, sizeof said - 1, file)] = '\0';
-    fclose(file);
-    return result;
-}
-
-static int opens(void **state)
-{
-    struct cu_context *context;
-    (void)state;
-    assert_int_equal(cuMemFree_v2(1), CUDA_ERROR_NOT_INITIALIZED);
-    assert_int_equal(cuInit(0), CUDA_SUCCESS);
-    assert_int_equal(cuMemFree_v2(1), CUDA_ERROR_INVALID_CONTEXT);
-    assert_int_equal(cuDevicePrimaryCtxRetain(&context, 0), CUDA_SUCCESS);
-    assert_int_equal(cuCtxSetCurrent(context), CUDA_SUCCESS);
-    assert_int_equal(cuModuleLoadData(&module, ptx), CUDA_SUCCESS);
-    assert_int_equal(cuModuleGetFunction(&scale, module, "scale"), CUDA_SUCCESS);
-    assert_int_equal(cuModuleGetFunction(&runs_of, module, "runs_of"), CUDA_SUCCESS);
-    assert_int_equal(cuModuleGetFunction(&race, module, "race"), CUDA_SUCCESS);
-    assert_int_equal(cuModuleGetFunction(&race, module, "rice"), CUDA_ERROR_NOT_FOUND);
-    return 0;
-}
-
-/* Everything goes back, so that a leak is this library's. */
-static int closes(void **state)
-{
-    (void)state;
-    assert_int_equal(cuModuleUnload(module), CUDA_SUCCESS);
-    assert_int_equal(cuModuleUnload(module), CUDA_ERROR_INVALID_HANDLE);
-    tw_device_close(cu.device);
-    tw_runtime_close(&cu.rt);
-    return 0;
-}
-
-static int launch(struct cu_function *function, struct cu_stream *stream, void **arguments)
-{
-    return cuLaunchKernel(function, 1, 1, 1, N, 1, 1, 0, stream, arguments, NULL);
-}
 
 static void variables_belong_to_the_module(void **state)
 {
@@ -239,97 +154,6 @@ static void boxes(void **state)
     assert_int_equal(cuMemFree_v2(volume), CUDA_SUCCESS);
 }
 
-static void add_one(void *data)
-{
-    ++*(int *)data;
-}
-
-/* What a stream captures runs when the graph does, with the arguments of the capture. */
-static void capture(void **state)
-{
-    struct cu_stream *stream;
-    struct cu_graph *graph, *executable, *clone;
-    struct cu_node *nodes[8];
-    size_t count = 8;
-    uint32_t host[N], by = 2;
-    uint64_t x;
-    int calls = 0, type = -1, status;
-    void *arguments[] = {&x, &by};
-    (void)state;
-    assert_int_equal(cuMemAlloc_v2(&x, sizeof host), CUDA_SUCCESS);
-    assert_int_equal(cuStreamCreate(&stream, 0), CUDA_SUCCESS);
-    assert_int_equal(cuStreamEndCapture(stream, &graph), CUDA_ERROR_ILLEGAL_STATE);
-    assert_int_equal(cuStreamBeginCapture_v2(stream, 0), CUDA_SUCCESS);
-    assert_int_equal(cuMemsetD32Async(x, 3, N, stream), CUDA_SUCCESS);
-    assert_int_equal(launch(scale, stream, arguments), CUDA_SUCCESS);
-    by = 100; /* too late */
-    assert_int_equal(cuMemcpyDtoHAsync_v2(host, x, sizeof host, stream), CUDA_SUCCESS);
-    assert_int_equal(cuLaunchHostFunc(stream, add_one, &calls), CUDA_SUCCESS);
-    assert_int_equal(cuStreamSynchronize(stream), CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED);
-    assert_int_equal(cuStreamEndCapture(stream, &graph), CUDA_SUCCESS);
-    assert_int_equal(cuStreamIsCapturing(stream, &status), CUDA_SUCCESS);
-    assert_int_equal(status, 0);
-    assert_int_equal(cuGraphGetNodes(graph, nodes, &count), CUDA_SUCCESS);
-    assert_int_equal(count, 4);
-    assert_int_equal(cuGraphNodeGetType(nodes[1], &type), CUDA_SUCCESS);
-    assert_int_equal(type, 0);
-    assert_int_equal(cuGraphInstantiateWithFlags(&executable, graph, 0), CUDA_SUCCESS);
-    assert_int_equal(cuGraphClone(&clone, graph), CUDA_SUCCESS);
-    assert_int_equal(calls, 0);
-    assert_int_equal(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
-    assert_int_equal(calls, 1);
-    assert_int_equal(host[N - 1], 6);
-    by = 5;
-    const struct cu_kernel_node params = {
-        .function = scale, .grid = {1, 1, 1}, .block = {N, 1, 1}, .arguments = arguments};
-    assert_int_equal(cuGraphExecKernelNodeSetParams_v2(executable, nodes[1], &params), CUDA_SUCCESS);
-    assert_int_equal(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
-    assert_int_equal(host[N - 1], 15);
-    struct cu_update_info info;
-    assert_int_equal(cuGraphExecUpdate_v2(executable, clone, &info), CUDA_SUCCESS);
-    assert_int_equal(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
-    assert_int_equal(host[N - 1], 6);
-    assert_int_equal(cuGraphExecDestroy(executable), CUDA_SUCCESS);
-    assert_int_equal(cuGraphDestroy(graph), CUDA_SUCCESS);
-    assert_int_equal(cuGraphDestroy(clone), CUDA_SUCCESS);
-    assert_int_equal(cuStreamDestroy_v2(stream), CUDA_SUCCESS);
-    assert_int_equal(cuMemFree_v2(x), CUDA_SUCCESS);
-}
-
-static struct cu_graph *circle;
-static int run_circle(void)
-{
-    return cuGraphLaunch(circle, NULL);
-}
-
-/* Nodes run behind those that they depend on, in whatever order they were added. */
-static void dependencies(void **state)
-{
-    struct cu_node *first, *second;
-    uint32_t value = 0;
-    uint64_t x;
-    (void)state;
-    assert_int_equal(cuMemAlloc_v2(&x, 4), CUDA_SUCCESS);
-    assert_int_equal(cuGraphCreate(&circle, 0), CUDA_SUCCESS);
-    const struct cu_fill_node one = {.address = x, .value = 1, .bytes = 4, .width = 1, .height = 1};
-    struct cu_fill_node two = one;
-    two.value = 2;
-    assert_int_equal(cuGraphAddMemsetNode(&second, circle, NULL, 0, &two, NULL), CUDA_SUCCESS);
-    assert_int_equal(cuGraphAddMemsetNode(&first, circle, NULL, 0, &one, NULL), CUDA_SUCCESS);
-    assert_int_equal(run_circle(), CUDA_SUCCESS);
-    assert_int_equal(cuMemcpyDtoH_v2(&value, x, 4), CUDA_SUCCESS);
-    assert_int_equal(value, 1);
-    assert_int_equal(cuGraphAddDependencies(circle, &first, &second, 1), CUDA_SUCCESS);
-    assert_int_equal(run_circle(), CUDA_SUCCESS);
-    assert_int_equal(cuMemcpyDtoH_v2(&value, x, 4), CUDA_SUCCESS);
-    assert_int_equal(value, 2);
-    assert_int_equal(cuGraphAddDependencies(circle, &second, &first, 1), CUDA_SUCCESS);
-    assert_int_equal(quiet(run_circle), CUDA_ERROR_INVALID_VALUE);
-    assert_non_null(strstr(said, "cuGraphLaunch: nodes of the graph depend on each other in a circle"));
-    assert_int_equal(cuGraphDestroy(circle), CUDA_SUCCESS);
-    assert_int_equal(cuMemFree_v2(x), CUDA_SUCCESS);
-}
-
 static uint64_t given;
 static int run_race(void)
 {
@@ -413,7 +237,7 @@ static void images(void **state)
     image = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry x(\n";
     assert_int_equal(quiet(run_load), CUDA_ERROR_INVALID_PTX);
     assert_non_null(strstr(said, "cuModuleLoadData: PTX line "));
-    image = ptx;
+    image = libcuda_ptx;
     unsigned count = 0;
     struct cu_function *functions[3];
     assert_int_equal(quiet(run_load), CUDA_SUCCESS);
@@ -470,16 +294,186 @@ static void heap_and_textures(void **state)
     assert_int_equal(cuModuleUnload(loaded), CUDA_SUCCESS);
 }
 
+static void *destroy(void *context)
+{
+    return cuCtxDestroy_v2(context) ? NULL : context;
+}
+
+static struct cu_context *one_too_many;
+static int run_create(void)
+{
+    return cuCtxCreate_v2(&one_too_many, 0, 0);
+}
+
+/* What was destroyed below the current context, or by another thread, says so wherever it is used. */
+static void contexts(void **state)
+{
+    struct cu_context *x, *y, *primary, *popped, nothing = {0};
+    unsigned flags = 9;
+    pthread_t thread;
+    void *destroyed;
+    int pushes = 0;
+    (void)state;
+    assert_int_equal(cuCtxGetCurrent(&primary), CUDA_SUCCESS);
+    assert_int_equal(cuCtxCreate_v2(&x, 1, 0), CUDA_SUCCESS);
+    assert_int_equal(cuCtxCreate_v2(&y, 2, 0), CUDA_SUCCESS);
+    assert_int_equal(cuCtxDestroy_v2(x), CUDA_SUCCESS);
+    assert_int_equal(cuCtxGetFlags(&flags), CUDA_SUCCESS);
+    assert_int_equal(flags, 2);
+    assert_int_equal(cuCtxDestroy_v2(y), CUDA_SUCCESS);
+    assert_int_equal(cuCtxGetFlags(&flags), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    assert_int_equal(cuCtxSynchronize_v2(NULL), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    assert_int_equal(cuCtxPopCurrent_v2(&popped), CUDA_SUCCESS);
+    assert_ptr_equal(popped, x);
+    assert_int_equal(cuCtxPushCurrent_v2(y), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    assert_int_equal(cuCtxDestroy_v2(y), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    assert_int_equal(cuCtxSetCurrent(&nothing), CUDA_ERROR_INVALID_CONTEXT);
+    assert_int_equal(cuCtxDestroy_v2(primary), CUDA_ERROR_INVALID_CONTEXT);
+    assert_int_equal(cuCtxGetCurrent(&popped), CUDA_SUCCESS);
+    assert_ptr_equal(popped, primary);
+    assert_int_equal(cuCtxCreate_v2(&x, 0, 0), CUDA_SUCCESS);
+    assert_int_equal(pthread_create(&thread, NULL, destroy, x), 0);
+    assert_int_equal(pthread_join(thread, &destroyed), 0);
+    assert_ptr_equal(destroyed, x);
+    assert_int_equal(cuCtxSynchronize(), CUDA_ERROR_CONTEXT_IS_DESTROYED);
+    assert_int_equal(cuCtxPopCurrent_v2(NULL), CUDA_SUCCESS);
+    while (pushes < 63) {
+        assert_int_equal(cuCtxPushCurrent_v2(primary), CUDA_SUCCESS);
+        pushes++;
+    }
+    assert_int_equal(quiet(run_create), CUDA_ERROR_INVALID_VALUE);
+    assert_null(one_too_many);
+    for (; pushes; pushes--)
+        assert_int_equal(cuCtxPopCurrent_v2(NULL), CUDA_SUCCESS);
+    assert_int_equal(cuCtxSynchronize(), CUDA_SUCCESS);
+}
+
+static uint64_t freed;
+static int run_free(void)
+{
+    return cuMemFree_v2(freed);
+}
+
+static int run_host(void)
+{
+    void *memory = NULL;
+    int result = cuMemHostAlloc(&memory, SIZE_MAX, 0);
+    return result ? result : cuMemHostAlloc(&memory, (size_t)1 << 60, 0);
+}
+
+static int run_managed(void)
+{
+    uint64_t address;
+    return cuMemAllocManaged(&address, (size_t)1 << 60, 1);
+}
+
+static int run_pitch(void)
+{
+    uint64_t address;
+    size_t pitch;
+    return cuMemAllocPitch_v2(&address, &pitch, (size_t)1 << 32, ((size_t)1 << 32) + 1, 4);
+}
+
+static int run_wide(void)
+{
+    uint64_t address;
+    size_t pitch;
+    return cuMemAllocPitch_v2(&address, &pitch, SIZE_MAX - 5, 1, 4);
+}
+
+/* More than there is, and what is not the program's to free. */
+static void requests(void **state)
+{
+    uint64_t address;
+    size_t bytes, total;
+    char expected[120];
+    void *memory;
+    (void)state;
+    assert_int_equal(cuMemHostAlloc(&memory, 4096, 0), CUDA_SUCCESS);
+    assert_int_equal(cuMemGetInfo_v2(&bytes, &total), CUDA_SUCCESS);
+    for (int held = 1; held >= 0; held--) {
+        snprintf(expected, sizeof expected, "cuMemHostAlloc: %zu bytes of the host's memory: %zu are left", SIZE_MAX,
+                 total - (held ? 4096 : 0));
+        assert_int_equal(quiet(run_host), CUDA_ERROR_OUT_OF_MEMORY);
+        assert_non_null(strstr(said, expected));
+        assert_int_equal(cuMemFreeHost(held ? memory : NULL), CUDA_SUCCESS);
+    }
+    assert_int_equal(quiet(run_managed), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(quiet(run_pitch), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(quiet(run_wide), CUDA_ERROR_OUT_OF_MEMORY);
+    assert_int_equal(cuMemAllocPitch_v2(&address, &bytes, 4, 0, 4), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuModuleGetGlobal_v2(&freed, &bytes, module, "runs"), CUDA_SUCCESS);
+    assert_int_equal(quiet(run_free), CUDA_ERROR_INVALID_VALUE);
+    assert_non_null(strstr(said, " is a variable of a module"));
+}
+
+static char image_path[] = "/tmp/tilewright-image-XXXXXX";
+static int run_load_file(void)
+{
+    return cuModuleLoad(&loaded, image_path);
+}
+
+static int load_bytes(const void *bytes, size_t count)
+{
+    FILE *file = fopen(image_path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(bytes, 1, count, file), count);
+    assert_int_equal(fclose(file), 0);
+    return quiet(run_load_file);
+}
+
+/* Files are fat binaries or PTX, whole. */
+static void files(void **state)
+{
+    static const unsigned char wrapper[24] = {0xb1, 0x43, 0x62, 0x46, 1, 0, 0, 0, 1};
+    static const unsigned char empty[8] = {0x50, 0xed, 0x55, 0xba, 1};
+    static const unsigned char fatbin[16] = {0x50, 0xed, 0x55, 0xba, 1, 0, 16, 0, 1};
+    int handle = mkstemp(image_path);
+    (void)state;
+    assert_true(handle >= 0);
+    close(handle);
+    assert_int_equal(load_bytes(wrapper, sizeof wrapper), CUDA_ERROR_INVALID_IMAGE);
+    assert_non_null(strstr(said, ": neither PTX nor a fat binary"));
+    for (size_t count = 4; count <= sizeof fatbin; count++) {
+        assert_int_equal(load_bytes(fatbin, count), CUDA_ERROR_INVALID_IMAGE);
+        assert_non_null(strstr(said, ": the fat binary is cut off"));
+    }
+    assert_int_equal(load_bytes(empty, sizeof empty), CUDA_ERROR_INVALID_IMAGE);
+    for (size_t count = 0; count < 4; count++)
+        assert_int_equal(load_bytes(fatbin, count), CUDA_ERROR_INVALID_PTX);
+    assert_int_equal(load_bytes(libcuda_ptx, strlen(libcuda_ptx)), CUDA_SUCCESS);
+    assert_int_equal(cuModuleUnload(loaded), CUDA_SUCCESS);
+    unlink(image_path);
+}
+
+static void no_handles(void **state)
+{
+    struct cu_module *of;
+    const char *name;
+    int value;
+    unsigned count;
+    (void)state;
+    assert_int_equal(cuFuncGetModule(&of, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuFuncIsLoaded(&value, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuFuncGetName(&name, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuKernelGetName(&name, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuKernelGetLibrary(&of, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuModuleGetFunctionCount(&count, NULL), CUDA_ERROR_INVALID_HANDLE);
+    assert_int_equal(cuModuleLoad(&of, NULL), CUDA_ERROR_INVALID_VALUE);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(variables_belong_to_the_module),
                                        cmocka_unit_test(memory_of_the_host),
                                        cmocka_unit_test(boxes),
-                                       cmocka_unit_test(capture),
-                                       cmocka_unit_test(dependencies),
                                        cmocka_unit_test(hazards),
                                        cmocka_unit_test(entry_points),
                                        cmocka_unit_test(images),
-        cmocka_unit_test(heap_and_textures)};
-    return cmocka_run_group_tests(tests, opens, closes);
+                                       cmocka_unit_test(heap_and_textures),
+                                       cmocka_unit_test(contexts),
+                                       cmocka_unit_test(requests),
+                                       cmocka_unit_test(files),
+                                       cmocka_unit_test(no_handles)};
+    return cmocka_run_group_tests(tests, libcuda_opens, libcuda_closes);
 }
