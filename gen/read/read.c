@@ -412,8 +412,8 @@ static void check_name(struct reader *r)
                     "two _ stand between a kernel and its variant, as in gemm__unaligned; write one");
     else if (strncmp(name, "tilewright", strlen("tilewright")) == 0)
         diag_report(r->diags, DIAG_ERROR, reader_call_loc(r), name, NULL, "KERNEL-NAME",
-                    "names that begin with tilewright are those of the launcher that kernels share (gen --shared); write "
-                    "another name");
+                    "names that begin with tilewright are those of the launcher that kernels share (gen --shared); "
+                    "write another name");
     else if (is_taken(name) || is_name(name, FUNCTION))
         diag_report(r->diags, DIAG_ERROR, reader_call_loc(r), name, NULL, "KERNEL-NAME",
                     "the text that is made of the kernel has its own %s; write another name, such as my_%s", name,
