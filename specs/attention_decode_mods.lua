@@ -44,6 +44,7 @@ kernel "attention_decode_alibi" {
 -- Documents behind each other: a row sees the tokens of its own document up to itself.
 kernel "attention_decode_documents" {
   like = base,
+  ahead = false, -- a thread reads documents of its columns, for which registers suffice without a turn's scores ahead
   document = tensor { B, S, dtype = "int32", fill = function(_, kv) return kv // 70 end },
   mask_mod = function(_, t, i)
     return le(i.kv, own(t, i)) & eq(t.document[i.b][max(own(t, i), 0)], t.document[i.b][i.kv])
