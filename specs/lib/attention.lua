@@ -84,7 +84,7 @@ end
 local function sizes(arch, said, extent)
   local d, e = extent.d or 128, extent.e or extent.d or 128
   local most = math.max(d, e)
-  if arch ~= "sm_90a" then
+  if arch and arch ~= "sm_90a" then
     return { q = 128, kv = most <= 64 and 64 or 32, why = "the fragments of a warp's rows fit its registers" }
   end
   local consumers = said.consumers or (said.q and said.q // 64) or (most > 64 and most <= 96 and 3 or 2)

@@ -37,7 +37,9 @@ local function program(t, at, tile)
 end
 
 local function sizes(arch, said, extent)
-  if arch ~= "sm_90a" then return { kv = 64, q = 32, why = "the fragments of a warp's rows fit its registers" } end
+  if arch and arch ~= "sm_90a" then
+    return { kv = 64, q = 32, why = "the fragments of a warp's rows fit its registers" }
+  end
   local most = math.max(extent.d or 128, extent.e or extent.d or 128)
   return { kv = 128, q = most <= 64 and 112 or 64, why = "sums of dK and dV beside scores and their gradients" }
 end

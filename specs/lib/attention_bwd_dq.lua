@@ -31,7 +31,9 @@ local function program(t, at, tile)
 end
 
 local function sizes(arch, said, extent)
-  if arch ~= "sm_90a" then return { q = 64, kv = 32, why = "the fragments of a warp's rows fit its registers" } end
+  if arch and arch ~= "sm_90a" then
+    return { q = 64, kv = 32, why = "the fragments of a warp's rows fit its registers" }
+  end
   local most = math.max(extent.d or 128, extent.e or extent.d or 128)
   local why = "sums of dQ and Q beside scores, their gradients and an operand"
   return { q = 128, kv = most <= 64 and 112 or 64, why = why }

@@ -118,7 +118,7 @@ local function sizes(arch, said, extent, bytes)
   local groups = type(said.groups) == "number" and said.groups > 1 and said.groups or nil
   local c = groups and divisor(extent.c, widest) or cover(extent.c, widest // 4, widest)
   local m = said.m or 64 * (said.consumers or 2)
-  local most = arch ~= "sm_90a" and 128 or m > 128 and 128 or 256
+  local most = arch and arch ~= "sm_90a" and 128 or m > 128 and 128 or 256
   local n = extent.n and (extent.n + 7) // 8 * 8 or most
   if groups and extent.n then
     n = divisor(extent.n // groups, most)

@@ -74,7 +74,7 @@ end
 -- whose sums its registers hold.
 local function sizes(arch, said, extent, bytes)
   local k = 128 // (bytes.A or 2)
-  if arch ~= "sm_90a" then
+  if arch and arch ~= "sm_90a" then
     return { m = cover(extent.m, 16, 128), n = cover(extent.n, 8, 128), k = k }
   end
   local few = few_rows(said, extent, bytes)

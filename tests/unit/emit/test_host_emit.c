@@ -97,7 +97,7 @@ static const struct compiler {
     bool is_c, sanitized;
 } compilers[] = {
     {"gcc", "-std=c99 -O2 -Wshadow", true, true},
-    {"g++", "-std=c++17 -O2 -x c++", false, true},
+    {"g++", "-std=c++17 -O2 -fno-exceptions -x c++", false, true},
     {"clang", "-std=c99 -O1 -Wshadow", true, false},
     {"clang++", "-std=c++17 -O1 -x c++", false, false},
 };

@@ -9,7 +9,9 @@
 static const char *const programs[] = {"rms_norm", "gemm", "attention", "words", "family", "masks"};
 
 /* The families that ship are there. */
-static const struct spec_options options = {.arch = sample_arches, .library = emit_find_template};
+static const char *const unnamed[] = {"sm_80", "sm_90a", NULL};
+static const struct spec_options options = {
+    .arch = sample_arches, .arch_unnamed = unnamed, .library = emit_find_template};
 
 static char *read_file(const char *path)
 {
