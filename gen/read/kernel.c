@@ -7,6 +7,8 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "architecture.h"
+
 enum { MOST_OPERANDS = 64 };
 
 /* Fields that are no row of the schema and no operand. */
@@ -255,6 +257,19 @@ static void read_overrides(struct reader *r, const char *prefix, struct spec_fie
     }
 }
 
+/* The known one that is meant: of a name that is an architecture's the one for the same devices, else one that is
+ * spelled nearly so; NULL. */
+static const char *near_architecture(const char *name, const char *const *known)
+{
+    struct tw_architecture_name wanted, have;
+    if (tw_architecture_parse(name, &wanted) != 0)
+        return diag_suggest(name, known);
+    for (; *known; known++)
+        if (tw_architecture_parse(*known, &have) == 0 && have.number == wanted.number)
+            return *known;
+    return NULL;
+}
+
 static void read_arch(struct reader *r, int table)
 {
     lua_State *L = r->L;
@@ -275,15 +290,15 @@ static void read_arch(struct reader *r, int table)
     struct key *key = sorted_keys(r, arch, &count);
     for (int i = 0; i < count; i++) {
         int hit = 0;
-        const char *suggested = key[i].name ? diag_suggest(key[i].name, known) : NULL;
+        const char *const suggested[] = {key[i].name ? near_architecture(key[i].name, known) : NULL, NULL};
         for (int n = 0; key[i].name && known[n]; n++)
             hit |= strcmp(known[n], key[i].name) == 0;
         for (int n = 0; known[n] && n < 64; n++)
-            meant[n] |= !hit && suggested == known[n];
+            meant[n] |= !hit && suggested[0] == known[n];
         const char *path = key[i].name ? arena_format(r->arena, "arch.%s", key[i].name)
                                        : arena_format(r->arena, "arch[%lld]", (long long)key[i].position);
         reader_check(r, path);
-        const char *near = key[i].name ? reader_suggest(r, key[i].name, known) : "";
+        const char *near = key[i].name ? reader_suggest(r, key[i].name, suggested) : "";
         const char *listed = NULL, *elsewhere = "";
         if (key[i].name && !hit) {
             lua_getfield(L, arch, key[i].name);

@@ -62,7 +62,7 @@ int main(void)
     static const int capability[][2] = {{7, 5}, {8, 0}, {8, 6}, {8, 7}, {8, 9}, {9, 0}, {10, 0}, {12, 0}, {12, 1}};
     for (unsigned i = 0; i < sizeof capability / sizeof *capability; i++) {
         const struct device device = {capability[i][0], capability[i][1], 233472, 132};
-        int target = choose_target(&device);
+        int target = choose_target(&tables, &device);
         printf("%d.%d %s\n", capability[i][0], capability[i][1], target < 0 ? "none" : targets[target].arch);
     }
     return 0;
