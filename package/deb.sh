@@ -8,6 +8,10 @@
 set -eu
 LC_ALL=C
 export LC_ALL
+if [ $# -ne 2 ] || [ ! -x "$1/tilewright" ]; then
+    echo "usage: sh package/deb.sh BUILD FOLDER; BUILD holds what ninja has built" >&2
+    exit 2
+fi
 build=$1 out=$2
 if ! command -v dpkg-deb >/dev/null 2>&1; then
     echo "deb.sh: there is no dpkg-deb; it is of the package dpkg" >&2

@@ -54,7 +54,7 @@ def members(folder, name):
 def metadata(version):
     return ("Metadata-Version: 2.1\nName: tilewright\nVersion: %s\n"
             "Summary: CUDA kernels from a Lua spec of tiles, and an emulator that runs them without a GPU\n"
-            "License-File: LICENSE\nRequires-Python: >=3.10\nProvides-Extra: nvrtc\n"
+            "Requires-Python: >=3.10\nProvides-Extra: nvrtc\n"
             'Requires-Dist: nvidia-cuda-nvrtc<14,>=13.0; extra == "nvrtc"\n'
             "Description-Content-Type: text/markdown\n\n" % version) + open("README.md", encoding="utf-8").read()
 
@@ -95,6 +95,7 @@ def main(build, out):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) != 3:
-        sys.exit("usage: python3 package/wheel.py BUILD FOLDER")
+    if len(sys.argv) != 3 or not os.access(os.path.join(sys.argv[1], "tilewright"), os.X_OK):
+        print("usage: python3 package/wheel.py BUILD FOLDER; BUILD holds what ninja has built", file=sys.stderr)
+        sys.exit(2)
     main(*sys.argv[1:])

@@ -77,12 +77,16 @@ for arch in sm_90a sm_89; do
         >"$work/out" 2>&1 && grep -q 'fp8_e5m2_96.*integers equal' "$work/out"
     ok $? "operands of fp8 on $arch, equal" "$work/out"
 done
+cases=0
 for kernel in fp8 fp8_d64 fp8_d256 fp8_causal fp8_d64_causal fp8_d256_causal; do
     kernel=attention_fwd_$kernel
     "$program" run specs/attention_heads.lua --kernel "$kernel" --device emu --arch sm_89 --complete random \
         --hazards fatal >"$work/out" 2>&1 && grep -q '^verified .* of 1 kernel on emulator of sm_89' "$work/out"
     ok $? "$kernel on sm_89" "$work/out"
+    cases=$((cases + $(sed -n 's/^verified \([0-9]*\) cases of 1 kernel.*/\1/p' "$work/out")))
 done
+[ $cases -eq 54 ]
+ok $? "attention of fp8 on sm_89: 54 cases"
 "$program" gen tests/programs/pipeline_bytes.lua -o "$work/bytes" --arch sm_90a >"$work/out" 2>&1
 text=$work/bytes/bytes_fp8_e4m3_32.sm_90a.cu
 for bug in 's/0x1054/0x5410/' 's/from + upper/from/' 's/odd ? seconds : firsts/firsts/' 's/pair == 3/false/' \

@@ -114,7 +114,7 @@ sed 's/^                turn_pass(consumer);/                ;/' "$text" >"$work
     --kernel gemm_program_turns --device emu --arch sm_90a --sms 3 --source kept.cu --inputs integer) >"$work/out" 2>&1 &&
     grep -q DEADLOCK "$work/out"
 ok $? "a turn that is kept is seen" "$work/out"
-"$program" run "$orders" --device emu --complete "$completions" --sms 4 --hazards strict >"$work/out" 2>&1
+"$program" run "$orders" --device emu --complete all --sms 4 --hazards strict >"$work/out" 2>&1
 ok $? "tests/programs/pipeline_orders.lua" "$work/out"
 # Several blocks a multiprocessor: their registers and shared memory are what one has, which a text that takes more shows.
 blocks=$PWD/tests/programs/pipeline_blocks.lua

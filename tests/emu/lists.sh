@@ -20,9 +20,9 @@ case $program in /*) ;; *) program=$PWD/$program ;; esac
 groups=$PWD/tests/programs/pipeline_groups.lua
 
 for spec in tests/programs/pipeline_lists.lua tests/programs/pipeline_groups.lua; do
-    "$program" run "$spec" --device emu --arch sm_90a --complete "$completions" --hazards strict >"$work/out" 2>&1 &&
+    "$program" run "$spec" --device emu --arch sm_90a --complete all --hazards strict >"$work/out" 2>&1 &&
         ! grep -q '^hazard' "$work/out"
-    ok $? "$spec, completion $completions" "$work/out"
+    ok $? "$spec, in every completion" "$work/out"
 done
 for arch in sm_80 sm_90a; do
     "$program" run tests/programs/pipeline_limits.lua --device emu --arch $arch --complete random --hazards strict \

@@ -4,12 +4,11 @@
 
 enum { MOST_TURNS = 64 };
 
-/* The program's nodes with a loop's variable as a number, in a graph of their own, which all turns of it share. */
+/* The program's nodes with a loop's variable as a number, in a graph of their own. */
 struct turn {
     const struct expr_graph *from;
-    struct expr_graph to;
+    struct expr_graph *to;
     int loop, *made; /* by node: plan_some */
-    bool *varies;    /* by node: another turn makes it anew */
     int64_t value;
 };
 
@@ -21,14 +20,14 @@ static int made_of(struct turn *t, int node)
     if (t->made[node])
         return plan_number(t->made[node]);
     if (n->op == EXPR_LOOP && n->integer == t->loop) {
-        made = expr_int(&t->to, t->value);
+        made = expr_int(t->to, t->value);
     } else if (n->op == EXPR_TENSOR) { /* an element: anything */
-        made = expr_leaf(&t->to, EXPR_TILE, n->type, 0);
+        made = expr_leaf(t->to, EXPR_TILE, n->type, 0);
     } else {
         for (int i = 0; i < 3; i++)
             if (n->arg[i] >= 0 && (copy.arg[i] = made_of(t, n->arg[i])) < 0)
                 return -1;
-        made = expr_add(&t->to, &copy);
+        made = expr_add(t->to, &copy);
     }
     t->made[node] = made < 0 ? 0 : plan_some(made);
     return made;
@@ -44,32 +43,16 @@ static bool has_loop(const struct expr_graph *g, int node, bool *seen)
     return has;
 }
 
-/* False out of memory; expr_free of t->to is due after any result. */
-static bool open_turns(struct turn *t, const struct direct *d, int node, int loop)
-{
-    const struct expr_graph *g = d->program->graph;
-    *t = (struct turn){.from = g, .to = {.memory = d->plan->fused.memory}, .loop = loop};
-    t->made = plan_alloc(d->plan, sizeof *t->made * ((size_t)node + 1));
-    t->varies = plan_alloc(d->plan, (size_t)node + 1);
-    for (int i = 0; t->made && t->varies && i <= node; i++) {
-        const struct expr_node *n = &g->node[i];
-        t->varies[i] = n->op == EXPR_LOOP && n->integer == loop;
-        for (int k = 0; n->op != EXPR_TENSOR && k < 3; k++)
-            t->varies[i] |= n->arg[k] >= 0 && t->varies[n->arg[k]];
-    }
-    return t->made && t->varies;
-}
-
 /* The number's range in one turn of the loop. False out of memory. */
-static bool range_in(struct turn *t, int node, int64_t value, int64_t *low, int64_t *high)
+static bool range_in(const struct direct *d, int node, int loop, int64_t value, int64_t *low, int64_t *high)
 {
-    t->value = value;
-    for (int i = 0; i <= node; i++)
-        if (t->varies[i])
-            t->made[i] = 0;
-    const int made = made_of(t, node);
+    struct expr_graph scratch = {.memory = d->plan->fused.memory};
+    struct turn t = {d->program->graph, &scratch, loop, NULL, value};
+    t.made = plan_alloc(d->plan, sizeof *t.made * ((size_t)node + 1));
+    int made = t.made ? made_of(&t, node) : -1;
     if (made >= 0)
-        expr_range(&t->to, made, low, high);
+        expr_range(&scratch, made, low, high);
+    expr_free(&scratch);
     return made >= 0;
 }
 
@@ -89,11 +72,9 @@ static bool number_within(const struct direct *d, int node, int64_t extent)
             !expr_is_int(p->graph, loop->to, &to) || !expr_is_int(p->graph, loop->step, &step) || to <= from ||
             (to - from) / step >= MOST_TURNS)
             continue;
-        struct turn t;
-        bool fine = open_turns(&t, d, node, i);
+        bool fine = true;
         for (int64_t value = from; value < to && fine; value += step)
-            fine = range_in(&t, node, value, &low, &high) && low >= 0 && high < extent;
-        expr_free(&t.to);
+            fine = range_in(d, node, i, value, &low, &high) && low >= 0 && high < extent;
         if (fine)
             return true;
     }
