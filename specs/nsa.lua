@@ -4,7 +4,11 @@ local by_hand = require "reference/nsa"
 local lists = require "reference/nsa_lists"
 local B, T, G, S = dims "B T G S"
 
--- heads of Q share one of K and V. lists: by their name in reference/nsa_lists.lua, where sequences are long;
+-- The heads of one query fill the rows of an mma.sync, of wgmma a quarter: a warp for each 16 rows, and many blocks a
+-- multiprocessor with one stage each, so that some multiply while keys come for others.
+local warps = { pipeline = { instruction = "mma.sync", stages = 1 } }
+
+-- heads of Q share one of K and V. warps: so many blocks a multiprocessor, of mma.sync. lists: by their name in reference/nsa_lists.lua, where sequences are long;
 -- together: so many neighbouring queries share the union of theirs. What else there is, are fields of a kernel.
 local function selected(own)
   local d, heads, block, dtype = own.d or 128, own.heads or 16, own.block or 64, own.dtype or "bf16"
@@ -26,10 +30,10 @@ local function selected(own)
     counts = (own.counts or union) and tensor { B, many, G, dtype = "int32", fill = of.counts } or nil,
     times = union and tensor { B, many, G, room, dtype = "int32", fill = of.times } or nil,
     scale = own.scale and scalar("fp32", own.scale) or nil,
-    tile = { q = together, kv = block },
-    pipeline = own.pipeline or { mode = "items", consumers = 3 },
-    schedule = own.schedule,
-    ahead = { s = { turns = 1, before = "o" } },
+    tile = { q = together, kv = block, m = own.warps and heads * together or nil },
+    pipeline = own.warps and warps.pipeline or own.pipeline or { mode = "items", consumers = 3 },
+    schedule = own.warps and { blocks = own.warps } or own.schedule,
+    ahead = not own.warps and { s = { turns = 1, before = "o" } } or nil,
     arch = { sm_90a = {} },
     reference = by_hand {
       d = d, heads = heads, block = block, scaled = own.scale,
@@ -55,8 +59,11 @@ local long_16 = { { B = 1, T = 8192, G = 4 }, { B = 1, T = 65536, G = 4 } }
 local few = {
   { B = 1, T = 140, G = 1, S = 4 }, { B = 2, T = 13, G = 2, S = 3 }, { B = 1, T = 1, G = 1, S = 1 },
 }
-kernel "nsa_fwd" (selected { lists = "uniform", counts = true, run = few, bench = long })
-kernel "nsa_fwd_near" (selected { lists = "near", counts = true, run = { few[2] }, bench = long })
+kernel "nsa_fwd" (selected { lists = "uniform", counts = true, warps = 6, run = few, bench = long })
+kernel "nsa_fwd_near" (selected { lists = "near", counts = true, warps = 6, run = { few[2] }, bench = long })
+
+-- Three consumers of wgmma take queries in turn.
+kernel "nsa_fwd_items" (selected { lists = "uniform", counts = true, run = { few[1] }, bench = long })
 
 -- Two blocks a multiprocessor, each of one consumer: one multiplies while the other computes weights.
 local two = { pipeline = { consumers = 1 }, schedule = { blocks = 2 } }
@@ -207,6 +214,9 @@ local function union(own)
 end
 kernel "nsa_union" (union { lists = "uniform", lengths = true, run = { { B = 2, T = 70, G = 2 } }, bench = long_16 })
 kernel "nsa_union_near" (union { lists = "near", slots = 16, run = { { B = 1, T = 301, G = 1 } }, bench = long_16 })
+kernel "nsa_union_pairs" (union {
+  lists = "near", together = 2, slots = 16, run = { { B = 1, T = 77, G = 1 } }, bench = long_16,
+})
 kernel "nsa_union_2" (union {
   lists = "uniform", together = 2, slots = 3, block = 16, run = { { B = 1, T = 35, G = 2 } },
 })
@@ -220,6 +230,10 @@ kernel "nsa_fwd_union_near" (selected {
 kernel "nsa_fwd_union_two" (selected {
   lists = "near", together = 4, slots = 16, bench = long_16,
   pipeline = two.pipeline, schedule = two.schedule, run = { { B = 1, T = 139, G = 1 } },
+})
+kernel "nsa_fwd_union_pairs" (selected {
+  lists = "near", together = 2, slots = 16, warps = 4, bench = long_16,
+  run = { { B = 1, T = 139, G = 1 }, { B = 1, T = 5, G = 2 } },
 })
 kernel "nsa_fwd_union_b16" (selected {
   d = 64, together = 2, heads = 32, block = 16, slots = 4, dtype = "fp16",

@@ -1,7 +1,8 @@
 //@ -- A program with dots on Hopper, from the steps that were derived and proved.
 //@ --
-//@ -- One warpgroup, the producer, fills rings of tiles by bulk tensor copies. The consumers multiply them with wgmma,
-//@ -- each its own rows of the item's tiles, and compute on the results in registers. A block takes item after item.
+//@ -- One warpgroup, the producer, or one warp behind the others, fills rings of tiles by bulk tensor copies. The
+//@ -- consumers multiply them with wgmma, each its own rows of the item's tiles, and compute on the results in registers.
+//@ -- A block takes item after item.
 //@ param entry text
 //@ param launch.block int
 //@ local item, place, ring, resident = plan.item, plan.place, plan.ring, plan.launch.min_blocks
@@ -31,6 +32,15 @@
 //@ -- A warp that alone fills rings of this block sets their barriers up itself and waits for nobody. Else another warp
 //@ -- sets barriers up while it finds its first item: those of other blocks that it copies into must stand first.
 //@ local alone = not (shared or gathers or has(plan, "item_ring"))
+//@ -- Threads of the two, and whether a thread is of the warp that fills.
+//@ local first, others = 32 * plan.role.producer.first_warp, 32 * plan.role.consumer.first_warp
+//@ local fills, waits, fetcher = "threadIdx.x < 32", "threadIdx.x >= 32", 32
+//@ local fills_of, number_of = "threadIdx.x < 32 && ", "warpgroup - 1"
+//@ if first > 0 then
+//@     fills, waits, fetcher = "threadIdx.x >= " .. first, "threadIdx.x < " .. first, 0
+//@     fills_of, number_of = "", "warpgroup"
+//@ end
+//@ local producer = first // 128
 ${banner}
 
 //@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
@@ -64,7 +74,7 @@ ${banner}
 //@ end
 //@ include "blocks/elements.cuh" model = plan, read = read
 //@ if has(plan, "parts") and has(plan.parts, "record") then
-//@ include "blocks/parts_last.cuh" model = plan, threads = launch.block - 128, first = 128,
+//@ include "blocks/parts_last.cuh" model = plan, threads = 32 * plan.role.consumer.warps, first = others,
 //@     barrier = plan.barrier.parts_barrier.id
 
 //@ end
@@ -87,12 +97,12 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
 //@ end
     const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
 //@ if alone then
-    if (threadIdx.x == 32) {
+    if (threadIdx.x == ${fetcher}) {
 //@     for _, m in ipairs(plan.map) do
         tma_prefetch(&args.${m.name});
 //@     end
     }
-    if (threadIdx.x < 32 && elect_one()) {
+    if (${fills} && elect_one()) {
 //@ else
     if (threadIdx.x == 32) { // the first warp finds the block's first item meanwhile
 //@     for _, m in ipairs(plan.map) do
@@ -115,7 +125,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
 //@ if alone and clustered then
     cluster_arrive();
 //@ elseif alone then
-    if (threadIdx.x < 32)
+    if (${fills})
         block_arrive();
 //@ end
 //@ local starts, next_item = {}, ""
@@ -127,9 +137,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
     //@ include "blocks/items_first.cuh" item = item, next_item = next_item, early = early
 //@ end
 //@ if alone then
-//@     local others = clustered and "cluster" or "block"
-    if (threadIdx.x >= 32)
-        ${others}_wait();
+//@     local all = clustered and "cluster" or "block"
+    if (${waits})
+        ${all}_wait();
 //@ elseif clustered then
     cluster_meet();
 //@ else
@@ -144,15 +154,17 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
 //@ elseif not early then
     //@ include "blocks/items_first.cuh" item = item, next_item = next_item, early = early
 //@ end
-    if (warpgroup == 0) {
+    if (warpgroup == ${producer}) {
+//@ if plan.role.producer.registers > 0 then
         producer_registers();
+//@ end
 //@ if gathers and not by_row then
         {
 //@ elseif gathers then
         {
             const u32 warp = __shfl_sync(~0u, threadIdx.x / 32, 0); // known to be the same in all lanes
 //@ else
-        if (threadIdx.x < 32 && elect_one()) {
+        if (${fills_of}elect_one()) {
 //@ end
 //@ if has(plan, "item_ring") then
             item_order items = items_begin(args);
@@ -180,8 +192,10 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
 //@ end
         }
     } else {
+//@ if plan.role.producer.registers > 0 then
         consumer_registers();
-        const u32 consumer = warpgroup - 1;
+//@ end
+        const u32 consumer = ${number_of};
 //@ local blocks = plan.mma[1].blocks_m
         //@ include "blocks/consumer_state.cuh" model = plan, blocks = blocks
 //@ if profile() > 0 then

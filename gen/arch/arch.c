@@ -15,6 +15,11 @@ const struct arch *arch_find(const char *name)
     return NULL;
 }
 
+const struct arch *arch_with(const struct arch *arch, const char *instruction)
+{
+    return arch->plain && instruction && strcmp(instruction, "mma.sync") == 0 ? arch->plain : arch;
+}
+
 int arch_resident_blocks(const struct arch *arch, int threads, int registers, int shared_bytes)
 {
     return (int)tw_resident_blocks(tw_architecture_find(arch->name), (uint32_t)threads, (uint32_t)registers,

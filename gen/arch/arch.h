@@ -89,6 +89,7 @@ struct arch {
     int tensor_flops;           /* of a multiprocessor's tensor cores in a clock: dense, 16-bit operands, as rated;
                                    other operands by their bytes */
     const struct arch_mma *mma; /* ends with kind == NULL */
+    const struct arch *plain;   /* the same GPU for kernels that leave wgmma alone; NULL: it has none */
 };
 
 /* Every architecture, oldest first; ends with NULL. */
@@ -97,6 +98,9 @@ extern const struct arch arch_sm_80, arch_sm_86, arch_sm_89, arch_sm_90a, arch_s
 
 /* The architecture of that name, or NULL. */
 const struct arch *arch_find(const char *name);
+
+/* As a kernel sees the architecture that says, of what multiplies, `instruction`; NULL: nothing. */
+const struct arch *arch_with(const struct arch *arch, const char *instruction);
 
 /* Blocks of that many threads, registers a thread and bytes of dynamic shared memory that one multiprocessor holds. */
 int arch_resident_blocks(const struct arch *arch, int threads, int registers, int shared_bytes);

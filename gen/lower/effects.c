@@ -20,7 +20,7 @@ static bool any_has(const struct spec_kernel *kernel, const char *needs)
         bool named = kernel->arch_count == 0 && !arch_all[i]->on_request;
         for (int a = 0; a < kernel->arch_count; a++)
             named |= strcmp(kernel->arch[a].name, arch_all[i]->name) == 0;
-        if (named && has(arch_all[i], needs))
+        if (named && has(program_arch(kernel, arch_all[i]), needs))
             return true;
     }
     return false;
@@ -74,6 +74,7 @@ static void check_clusters(const struct spec_kernel *kernel, const struct arch *
 int family_check_effects(const struct spec_kernel *kernel, const struct arch *arch, struct diag_set *diags)
 {
     const int before = diags->errors;
+    arch = kernel->program ? program_arch(kernel, arch) : arch;
     check_fields(kernel, arch, diags);
     check_clusters(kernel, arch, diags);
     return diags->out_of_memory ? 3 : diags->errors > before;

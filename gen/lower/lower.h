@@ -37,6 +37,9 @@ struct program_lowerer {
     int (*lower)(const struct program_lowering *); /* 0, 1 faults, 3 out of memory */
 };
 
+/* The architecture as the kernel uses it: without wgmma where pipeline.instruction says so. */
+const struct arch *program_arch(const struct spec_kernel *, const struct arch *);
+
 /* The lowering for the kernel's program. The last takes every one. */
 const struct program_lowerer *program_lowerer_of(const struct spec_kernel *, const struct arch *);
 

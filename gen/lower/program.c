@@ -70,8 +70,16 @@ int program_goes_up(const struct program_lowering *l, const char *why)
 static const struct program_lowerer *const lowerers[] = {&program_lower_pipeline, &program_lower_mma_sync,
                                                          &program_lower_copy, &program_lower_direct, NULL};
 
+const struct arch *program_arch(const struct spec_kernel *kernel, const struct arch *arch)
+{
+    struct spec_fields fields;
+    spec_merge(kernel, arch->name, &fields);
+    return arch_with(arch, fields.value[FIELD_INSTRUCTION].set ? fields.value[FIELD_INSTRUCTION].text : NULL);
+}
+
 const struct program_lowerer *program_lowerer_of(const struct spec_kernel *kernel, const struct arch *arch)
 {
+    arch = program_arch(kernel, arch);
     const struct program *program = spec_program(kernel, arch->name);
     const struct program_lowerer *const *l = lowerers;
     while (l[1] && !(*l)->takes(kernel, program, arch))
@@ -182,6 +190,7 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     struct program_lowering l = {
         .spec = spec, .kernel = &own, .arch = arch, .variant = variant, .plan = plan, .diags = diags};
     spec_merge(kernel, arch->name, &l.fields);
+    l.arch = arch_with(arch, program_field(&l, FIELD_INSTRUCTION)->text);
     return lower(&l);
 }
 

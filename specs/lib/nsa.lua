@@ -33,7 +33,8 @@ end
 
 local function program(t, at, tile)
   -- Rows that fill no instruction are of queries behind the item's, which do not count.
-  local queries = span(at.q, math.max(64 // tile.h, tile.q), at.q + tile.q)
+  local fill = tile.m // tile.h
+  local queries = fill > tile.q and span(at.q, fill, at.q + tile.q) or span(at.q, tile.q)
   local rows_of = { b = at.b, q = queries, g = at.g, h = span(at.h, tile.h), d = all }
   local q = load(t.Q, places(t.Q, rows_of)):as "q"
   local scale = given "scale" and t.scale or rsqrt(extent "d")
@@ -91,7 +92,7 @@ local function program(t, at, tile)
 end
 
 return {
-  axes = "b h g q kv d u s n",
+  axes = "b h g q kv d u s n m",
   grid = "b g h q",
   tensors = {
     { "Q", axes = "b q g h d" },
@@ -117,7 +118,7 @@ return {
   -- Heads that share keys, of one query: lists of neighbours need not have anything in common.
   sizes = function(arch, said, extent)
     return {
-      h = said.h or extent.h or 16, q = 1, kv = 64, why = "a query's heads are rows of one tile, a block its keys",
+      h = said.h or extent.h or 16, q = 1, kv = 64, m = 64, why = "a query's heads are rows of one tile, a block its keys",
     }
   end,
 }

@@ -114,6 +114,21 @@ static int group(struct pipeline *x, int warps, int share, int needed)
     return moved;
 }
 
+/* Of each thread, where a multiprocessor holds so many blocks: a quarter of its registers is for a quarter of its
+ * warps. */
+static int shared_out(const struct pipeline *x, int blocks)
+{
+    const int warps = blocks * (x->warps_m * x->d.warps_n + x->bulk);
+    return x->l->arch->registers_per_sm / (128 * ((warps + 3) / 4)) / 8 * 8;
+}
+
+static int register_limit(const struct pipeline *x)
+{
+    const struct spec_value *asked = pipeline_field(x, "schedule.blocks");
+    const int most = mma_sync_register_limit(x), share = asked->set ? shared_out(x, (int)asked->integer) : most;
+    return share < most ? share : most;
+}
+
 static int launch(struct pipeline *x)
 {
     struct plan *p = x->plan;
@@ -131,9 +146,16 @@ static int launch(struct pipeline *x)
     needed += stores > 1 ? STORE_REGISTERS * (stores - 1) : 0;
     while (blocks > 1 && needed > arch->registers_per_sm / (threads * blocks) / 8 * 8)
         blocks--;
+    const struct spec_value *asked = pipeline_field(x, "schedule.blocks");
     p->blocks_per_sm = blocks < 1 ? 1 : blocks;
+    if (asked->set) { /* of which the variant for rows that begin anywhere, with more stages, may hold fewer */
+        const int fit = arch_resident_blocks(arch, threads, 0, shared);
+        p->blocks_per_sm = x->l->variant && fit < asked->integer ? fit : (int)asked->integer;
+    }
     const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
     int share = arch->registers_per_sm / (threads * p->blocks_per_sm) / 8 * 8;
+    if (asked->set)
+        share = shared_out(x, p->blocks_per_sm);
     const int moved = p->blocks_per_sm == 1 ? group(x, warps, share, needed) : 0;
     p->launch.block = mma_sync_threads(x, warps);
     p->launch.min_blocks = p->blocks_per_sm;
@@ -181,8 +203,7 @@ static int decide(struct pipeline *x)
     status |= pipeline_least_stages(x);
     status |= status == 3 ? 0 : pipeline_carried(x);
     status = status ? status
-                    : pipeline_resident(x, mma_sync_registers(x, 0) - pipeline_registers_taken(x),
-                                        mma_sync_register_limit(x));
+                    : pipeline_resident(x, mma_sync_registers(x, 0) - pipeline_registers_taken(x), register_limit(x));
     status |= status == 3 ? 0 : mma_sync_tensors(x);
     status |= status == 3 ? 0 : mma_sync_stages(x);
     status = status ? status : mma_sync_check_registers(x);
@@ -203,7 +224,7 @@ static int decide(struct pipeline *x)
     status = status ? status : family_bytes_moved(p);
     if (status)
         return status;
-    p->registers_estimate = mma_sync_registers(x, mma_sync_register_limit(x));
+    p->registers_estimate = mma_sync_registers(x, register_limit(x));
     family_place_shared(p);
     return family_pack_params(p);
 }

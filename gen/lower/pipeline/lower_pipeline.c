@@ -94,10 +94,30 @@ int pipeline_choose(struct pipeline *x, const char *path, int fallback, const ch
 
 /* ---- consumers and instructions ---------------------------------------------------------------------------------- */
 
+static bool copies(const struct pipeline *x)
+{
+    for (int r = 0; r < x->d.ring_count; r++)
+        if (x->d.ring[r].copied)
+            return true;
+    return false;
+}
+
+bool pipeline_warp_fills(const struct pipeline *x)
+{
+    return x->blocks_per_sm > 2 && !copies(x) && !pipeline_by_rows(x);
+}
+
+int pipeline_threads(const struct pipeline *x)
+{
+    return WARPGROUP * x->d.consumers + (pipeline_warp_fills(x) ? 32 : WARPGROUP);
+}
+
 /* Of each consumer's threads, where a block has its share of the multiprocessor's. */
 static int shared_out(const struct pipeline *x)
 {
-    const int threads = WARPGROUP * (x->d.consumers + 1), share = x->l->arch->registers_per_sm / x->blocks_per_sm;
+    const int threads = pipeline_threads(x), share = x->l->arch->registers_per_sm / x->blocks_per_sm;
+    if (pipeline_warp_fills(x))
+        return share / threads / 8 * 8;
     const int each = (share / threads / 8 * 8 * (x->d.consumers + 1) - PRODUCER_REGISTERS) / x->d.consumers / 8 * 8;
     return each < CONSUMER_MOST ? each : CONSUMER_MOST;
 }
@@ -500,14 +520,6 @@ static bool is_resident(const struct pipeline *x, const struct derive_ring *ring
     return false;
 }
 
-static bool copies(const struct pipeline *x)
-{
-    for (int r = 0; r < x->d.ring_count; r++)
-        if (x->d.ring[r].copied)
-            return true;
-    return false;
-}
-
 /* Items come from a counter, and data say where their tiles end: what the producer holds of both is much. */
 static bool counts_rows(const struct pipeline *x)
 {
@@ -618,13 +630,14 @@ static int memory_and_roles(struct pipeline *x)
         x->d.turns = p->barrier_count;
     }
     const struct budgets budget = budgets(x);
-    if (!family_add_role(p, "producer", 1, 0, 4, budget.producer) ||
-        !family_add_role(p, "consumer", consumers, 4, 4 * consumers, budget.consumer))
+    const bool warp = pipeline_warp_fills(x);
+    if (!family_add_role(p, "producer", 1, warp ? 4 * consumers : 0, warp ? 1 : 4, warp ? 0 : budget.producer) ||
+        !family_add_role(p, "consumer", consumers, warp ? 0 : 4, 4 * consumers, warp ? 0 : budget.consumer))
         return 3;
     x->d.producer = &p->role[p->role_count - 2];
     x->d.producer->one_thread = true;
     x->d.consumer = &p->role[p->role_count - 1];
-    x->d.registers = x->d.consumer->registers;
+    x->d.registers = budget.consumer;
     x->d.crowded = crowded(x);
     status = derive_steps(&x->d);
     return status ? status : pipeline_early_operands(x);
@@ -731,7 +744,7 @@ static int decide(struct pipeline *x)
     if (status)
         return status;
     expr_free(&p->fused); /* the program's own nodes: those of the steps take their place */
-    p->launch.block = WARPGROUP * (x->d.consumers + 1);
+    p->launch.block = pipeline_threads(x);
     p->launch.min_blocks = p->blocks_per_sm = x->blocks_per_sm;
     const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
     status = pipeline_loops(x);

@@ -92,6 +92,11 @@ int pipeline_carried(struct pipeline *x);
 int pipeline_resident(struct pipeline *x, int beside, int most);
 
 int pipeline_shared_limit(const struct pipeline *x); /* bytes of shared memory that a block may take */
+/* A block is the consumers and a warpgroup that fills, which gives its registers to them. Where a multiprocessor holds
+ * three or four blocks, what threads begin with would be too few for an instruction's operands, which setmaxnreg does
+ * not change: there a warp fills, behind the consumers, and all threads keep what they begin with. */
+bool pipeline_warp_fills(const struct pipeline *x);
+int pipeline_threads(const struct pipeline *x); /* of a block */
 int pipeline_registers_taken(const struct pipeline *x);    /* registers of a thread for the places so far */
 int pipeline_consumer_registers(const struct pipeline *x); /* that a consumer's thread has, once dots are chosen */
 int pipeline_stage_bytes(const struct pipeline *x, const struct derive_ring *ring);

@@ -617,6 +617,8 @@ int mma_sync_stages(struct pipeline *x)
     snprintf(why, sizeof why, "stages of %d bytes: as many as %s holds, at most %d", each, x->l->arch->name,
              MAX_STAGES_CHOSEN);
     x->stages = pipeline_choose(x, "pipeline.stages", each && chosen < 2 ? 2 : chosen, why);
+    if (!x->bulk && each && x->stages < 2)
+        x->stages = 2;
     const struct pipeline_stages all = {.stages = x->stages, .fit = fit, .each = each, .beside = once};
     return pipeline_check_stages(x, &all);
 }

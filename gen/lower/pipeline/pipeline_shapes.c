@@ -118,7 +118,8 @@ int pipeline_check_rows(const struct pipeline *x, int consumers)
 /* What every thread has before setmaxnreg; ptxas holds one instruction's operands against it. */
 static int first_registers(const struct pipeline *x)
 {
-    int share = x->l->arch->registers_per_block / (WARPGROUP * (x->d.consumers + 1)) / 8 * 8;
+    const int blocks = x->blocks_per_sm; /* which share what a multiprocessor has, as much as one block may have */
+    int share = x->l->arch->registers_per_block / blocks / pipeline_threads(x) / 8 * 8;
     return share < x->l->arch->registers_per_thread ? share : x->l->arch->registers_per_thread;
 }
 
@@ -136,7 +137,7 @@ static int check_registers(const struct pipeline *x, int op)
             x, op, EXTENT_COLUMNS, "REGS",
             "on %s a wgmma of %d columns takes %d registers of a thread, and the %d threads of a block with "
             "%d consumers begin with %d each; write %s = %d or fewer consumers",
-            x->l->arch->name, columns, columns / 2 + MMA_REGISTERS, WARPGROUP * (consumers + 1), consumers,
+            x->l->arch->name, columns, columns / 2 + MMA_REGISTERS, pipeline_threads(x), consumers,
             first_registers(x), name, fits);
     return pipeline_refuse(
         x, op, EXTENT_COLUMNS, "REGS",
@@ -266,7 +267,10 @@ int pipeline_least_stages(const struct pipeline *x)
     bool every_turn = false;
     for (int r = 0; r < x->d.ring_count; r++)
         every_turn = every_turn || x->d.ring[r].parent >= 0;
-    if (!every_turn || !set->set || set->integer >= 2)
+    /* Beside other blocks of the multiprocessor one will do: they compute while it is filled. The variant for rows that
+     * begin anywhere, whose threads fill what they read, takes two then. */
+    if (!every_turn || !set->set || set->integer >= 2 || x->blocks_per_sm > 1 || x->bulk ||
+        (x->l->variant && x->l->arch->tma))
         return 0;
     return pipeline_report(x, set->loc, "pipeline.stages", "STAGES",
                            "one stage is read while the next is filled; write 2 or more");
@@ -305,7 +309,7 @@ int pipeline_check_stages(const struct pipeline *x, const struct pipeline_stages
     const struct spec_value *asked = pipeline_field(x, "pipeline.stages");
     char text[400], held[200], beside[60];
     name_bytes(x, s, held, beside);
-    if (s->stages >= 1 && s->stages <= s->fit && (s->fit >= 2 || !s->each))
+    if (s->stages >= 1 && s->stages <= s->fit && (s->fit >= 2 || !s->each || x->blocks_per_sm > 1))
         return 0;
     bool refused = false;
     for (int i = 0; i < x->program->axis_count; i++)

@@ -570,7 +570,7 @@ static void test_other_drivers(const struct many *good)
     right = many_load(&kernel, &other, &error) == 0;
     many_info(&kernel, &info);
     right = right && info.static_images && info.images[0] == 0;
-    kernel.static_images = 0;
+    kernel.state.static_images = 0;
     for (i = 0; i < CASES && right; i++) {
         struct many_params p, q;
         args = arguments(i, d);
@@ -613,7 +613,7 @@ static void test_other_drivers(const struct many *good)
     ok(right, "a driver that writes a wrong bit: load falls back, results are right");
 
     wrong_bit = 300; /* graphs with maps of the driver's */
-    right = many_load(&kernel, &other, &error) == 0 && !kernel.static_images;
+    right = many_load(&kernel, &other, &error) == 0 && !kernel.state.static_images;
     wrong_bit = -1;
     ok(right, "a kernel without images is loaded");
     if (right)
