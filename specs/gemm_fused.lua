@@ -12,7 +12,7 @@ local function product(t, m, n, from, to)
 end
 
 -- A batch: the axis b has no tile, so that each item is of one of its matrices.
-kernel "gemm_batched" {
+local batched = kernel "gemm_batched" {
   axes = "b m n k", grid = { b = B, m = M, n = N }, tile = tile, arch = arch,
   A = tensor { B, M, K, dtype = "bf16" },
   W = tensor { B, N, K, dtype = "bf16" },
@@ -29,6 +29,15 @@ kernel "gemm_batched" {
     { B = 2, M = 264, N = 264, K = 136 }, { B = 3, M = 41, N = 41, K = 328 }, { B = 1, M = 64, N = 40, K = 0 },
     { B = 1, M = 20, N = 24, K = 904 },
   },
+}
+
+-- The same of matrices that lie anywhere: a launch is given, for each of the three tensors, a device array of as many
+-- addresses as the batch has matrices, as cuBLAS takes them for cublasGemmBatchedEx.
+kernel "gemm_bf16_pointers" {
+  like = batched,
+  A = tensor { B, M, K, dtype = "bf16", pointers = "B" },
+  W = tensor { B, N, K, dtype = "bf16", pointers = "B" },
+  D = tensor { B, M, N, dtype = "bf16", out = true, pointers = "B" },
 }
 
 -- silu(A G^T) * (A U^T): both products read one tile of A.

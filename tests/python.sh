@@ -135,7 +135,7 @@ lab() {
 }
 mkdir -p "$work/so" "$work/asan" "$work/cuda/lib64"
 {
-    for name in py_gemm py_split py_rows py_pair py_conv; do
+    for name in py_gemm py_split py_rows py_pair py_conv py_pointers; do
         # shellcheck disable=SC2086
         module $name "$work/so" -std=c99 -O1 $warnings || echo "$name: status $?"
     done

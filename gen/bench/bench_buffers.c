@@ -3,6 +3,7 @@
 
 #include "bench/group.h"
 #include "verify/inputs.h"
+#include "verify/pointers.h"
 
 /* Sets of inputs: together so many times the L2, and at most so many. */
 enum { L2_TIMES = 4, SETS_MOST = 512, L2_GUESS = 64 << 20 };
@@ -26,7 +27,7 @@ static int buffer_of(struct bench_group *g, const struct bench_part *part, int t
     for (int i = 0; i < g->buffers; i++) {
         const struct bench_buffer *b = &g->buffer[i];
         if (strcmp(b->name, t->name) == 0 && b->dtype == t->dtype && b->out == t->out &&
-            same_shape(&b->shape, &part->shape[tensor]))
+            b->tensor->pointers == t->pointers && same_shape(&b->shape, &part->shape[tensor]))
             return i;
     }
     struct bench_buffer *grown = tw_realloc(rt, g->buffer, sizeof *grown * (size_t)(g->buffers + 1));
@@ -35,6 +36,7 @@ static int buffer_of(struct bench_group *g, const struct bench_part *part, int t
     g->buffer = grown;
     grown[g->buffers] = (struct bench_buffer){
         .name = t->name,
+        .tensor = t,
         .dtype = t->dtype,
         .shape = part->shape[tensor],
         .out = t->out,
@@ -90,8 +92,13 @@ static int fill_sets(struct bench_group *g, struct bench_buffer *b, struct tw_er
     if (!b->address)
         return no_memory(error);
     for (int s = 0; s < g->sets && status == TW_OK; s++) {
-        status = tw_device_alloc(device, b->bytes, &b->address[s], error);
+        const size_t more = pointers_bytes(b->tensor, &b->shape), behind = pointers_behind(b->bytes);
+        status = tw_device_alloc(device, more ? behind + more : b->bytes, &b->address[s], error);
         if (status != TW_OK || b->bytes == 0)
+            continue;
+        const struct pointers pointers = {b->tensor, &b->shape, b->address[s], b->address[s] + behind, false};
+        status = pointers_write(&g->bench->compile.rt, device, &pointers, error);
+        if (status != TW_OK)
             continue;
         if (b->out)
             status = tw_device_fill(device, b->address[s], 0, b->bytes, error);

@@ -4,6 +4,7 @@
 
 #include "bench/group.h"
 #include "common/parallel.h"
+#include "verify/pointers.h"
 #include "verify/trial.h"
 
 static int no_memory(struct tw_error *error)
@@ -44,6 +45,12 @@ int bench_launch_part(void *context, int set, struct tw_error *error)
     return launcher_launch(part->kernel->launcher, &arguments, error);
 }
 
+/* What a launch is given of the buffer: its address, or that of its slices' addresses. */
+static uint64_t given(const struct bench_buffer *b, int set)
+{
+    return b->address[set] + (b->tensor->pointers ? pointers_behind(b->bytes) : 0);
+}
+
 /* Addresses, scalars and workspace of a kernel's launches, and which variant they take. */
 static int make_part(struct bench_group *g, struct bench_part *part, struct tw_error *error)
 {
@@ -57,7 +64,7 @@ static int make_part(struct bench_group *g, struct bench_part *part, struct tw_e
         return no_memory(error);
     for (int s = 0; s < g->sets; s++)
         for (int t = 0; t < p->tensor_count; t++)
-            part->address[s][t] = g->buffer[part->buffer[t]].address[s];
+            part->address[s][t] = given(&g->buffer[part->buffer[t]], s);
     for (int i = 0; i < p->scalar_count; i++)
         part->scalar[i] = p->scalar[i].value;
     int status = launcher_workspace(part->kernel->launcher, part->symbol, &bytes, error);

@@ -12,19 +12,17 @@ static int no_memory(struct tw_error *error)
     return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
 }
 
+const struct bench_buffer *bench_operand(const struct bench_group *g, int number)
+{
+    return &g->buffer[g->part[0].buffer[g->of_gemm[number]]];
+}
+
 int bench_launch_peer(void *context, int set, struct tw_error *error)
 {
     const struct bench_choice *choice = context;
     const struct bench_group *g = choice->group;
-    const struct bench_part *first = &g->part[0];
-    const uint64_t *address = first->address[set];
-    return cublaslt_launch(&g->bench->lt, choice->heuristic, address[g->of_gemm[0]], address[g->of_gemm[1]],
-                           address[g->of_gemm[2]], error);
-}
-
-const struct bench_buffer *bench_operand(const struct bench_group *g, int number)
-{
-    return &g->buffer[g->part[0].buffer[g->of_gemm[number]]];
+    return cublaslt_launch(&g->bench->lt, choice->heuristic, bench_operand(g, 0)->address[set],
+                           bench_operand(g, 1)->address[set], bench_operand(g, 2)->address[set], error);
 }
 
 /* Of dense tensors, whose bytes lie in one line. */

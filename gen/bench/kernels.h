@@ -40,6 +40,7 @@ struct bench_kernel {
 /* One tensor of a group, in each set of inputs; kernels that have a tensor of this name, type and shape share it. */
 struct bench_buffer {
     const char *name;
+    const struct plan_tensor *tensor; /* of the first of them */
     enum tw_dtype dtype;
     struct shape shape;
     bool out;

@@ -6,6 +6,7 @@
 #include <lua5.4/lauxlib.h>
 
 #include "emit/lua_sink.h"
+#include "plan/map_pointers.h"
 #include "swizzle.h"
 
 void *emit_helper_context(lua_State *L)
@@ -104,6 +105,54 @@ static int upper(lua_State *L)
     for (size_t i = 0; i < length; i++)
         copy[i] = (char)toupper((unsigned char)s[i]);
     luaL_pushresultsize(&b, length);
+    return 1;
+}
+
+/* Whether each index of the first dim of the tensor at 1 has an address of its own. */
+static bool has_pointers(lua_State *L)
+{
+    luaL_checktype(L, 1, LUA_TTABLE);
+    lua_pushliteral(L, "pointers");
+    model_get(L, 1);
+    bool has = lua_toboolean(L, -1);
+    lua_pop(L, 1);
+    return has;
+}
+
+static int slice(lua_State *L)
+{
+    const char *index = luaL_checkstring(L, 2);
+    bool own = has_pointers(L);
+    lua_pushliteral(L, "name");
+    model_get(L, 1);
+    lua_pushfstring(L, own ? "args.%s[%s]" : "args.%s", luaL_checkstring(L, -1), index);
+    lua_pushinteger(L, own ? 2 : 1);
+    return 2;
+}
+
+static int map_pointers(lua_State *L)
+{
+    const struct {
+        const char *name;
+        lua_Integer value;
+    } field[] = {{"base", POINTERS_BASE},
+                 {"unit", POINTERS_UNIT},
+                 {"shift", POINTERS_SHIFT},
+                 {"low", (INT64_C(1) << POINTERS_LOW_BITS) - 1}};
+    lua_createtable(L, 0, 4);
+    for (size_t i = 0; i < sizeof field / sizeof *field; i++) {
+        lua_pushinteger(L, field[i].value);
+        lua_setfield(L, -2, field[i].name);
+    }
+    return 1;
+}
+
+static int map_rank_of(lua_State *L)
+{
+    bool own = has_pointers(L);
+    lua_pushliteral(L, "rank");
+    model_get(L, 1);
+    lua_pushinteger(L, luaL_checkinteger(L, -1) + own);
     return 1;
 }
 
@@ -341,6 +390,13 @@ const struct emit_helper_doc emit_helpers[] = {
     {"ptx_type", "dtype", "its name in matrix instructions: s8 for int8", ptx_type},
     {"ctype", "dtype", "the CUDA type that carries an element: unsigned short for bf16", ctype_of},
     {"is_real", "dtype", "whether expressions take its elements as floats, and not as integers", is_real},
+    {"slice", "tensor, index",
+     "the address to which coordinates are added, and those from which dim on: args.A, 1; where slices along the first "
+     "have addresses of their own args.A[index], 2",
+     slice},
+    {"map_pointers", "", "how a map has an address as two coordinates: base, unit, shift, low, as map_pointers.h says",
+     map_pointers},
+    {"map_rank", "tensor", "dims of its tensor map: one more than its own where slices have addresses", map_rank_of},
     {"upper", "s", "the text in capitals", upper},
     {"csv", "list", "the list's integers and texts with \", \" between them", csv},
     {"has", "table, name", "whether the table has that field, and it is not null", has},

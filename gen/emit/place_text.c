@@ -209,8 +209,10 @@ static void add_tensor(const struct plan *p, const struct expr_node *n, const ch
         first = false;
     }
     text_format(out, "%selement_%s(args.%s[", first ? "" : " ? ", tw_dtype_name(t->dtype), t->name);
-    for (int d = 0; d < n->rank; d++) {
-        text_format(out, "%s%s", d ? " + " : "", at[d]);
+    if (t->pointers)
+        text_format(out, "%s][", at[0]);
+    for (int d = t->pointers; d < n->rank; d++) {
+        text_format(out, "%s%s", d > t->pointers ? " + " : "", at[d]);
         if (d + 1 < n->rank)
             text_format(out, " * args.%s_stride%d", t->name, d);
     }

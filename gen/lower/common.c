@@ -6,6 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "plan/map_pointers.h"
+
 const struct family *family_of(const struct spec_kernel *kernel)
 {
     return kernel->program ? &family_program : &family_user;
@@ -29,6 +31,13 @@ static void *append(struct plan *p, void *array, int count, size_t size)
 
 /* ---- copying the spec -------------------------------------------------------------------------------------------- */
 
+/* The size, or the next larger multiple. */
+static int multiple_of(struct expr_graph *g, int node, int64_t unit)
+{
+    const int more = expr_binary(g, EXPR_ADD, node, expr_int(g, unit - 1)), by = expr_int(g, unit);
+    return expr_binary(g, EXPR_MUL, expr_binary(g, EXPR_FLOORDIV, more, by), by);
+}
+
 static int copy_tensor(struct plan *p, const struct spec_kernel *k, const struct spec_tensor *from)
 {
     struct plan_tensor *t = APPEND(p, tensor);
@@ -40,6 +49,7 @@ static int copy_tensor(struct plan *p, const struct spec_kernel *k, const struct
     t->dtype = from->dtype;
     t->rank = from->rank;
     t->out = from->out;
+    t->pointers = from->pointers;
     t->access = PLAN_ACCESS_GLOBAL;
     t->multicast = 1;
     t->boxes = 1;
@@ -47,10 +57,13 @@ static int copy_tensor(struct plan *p, const struct spec_kernel *k, const struct
     t->map = -1;
     t->swizzle = from->swizzle_set ? from->swizzle : TW_SWIZZLE_NONE;
     int dense = expr_int(&p->graph, 1);
+    const int64_t unit = POINTERS_UNIT / (int64_t)tw_dtype_bytes(from->dtype);
     for (int i = from->rank - 1; i >= 0; i--) {
         t->dim[i] = expr_import(&p->graph, &k->shape, from->dim[i]);
         t->axis[i] = from->axis[i] >= 0 ? plan_text(p, "%s", k->axis[from->axis[i]]) : NULL;
         t->stride[i] = from->stride[i] >= 0 ? expr_import(&p->graph, &k->shape, from->stride[i]) : dense;
+        if (from->pointers && i == 0) /* no launch has it: how far apart a trial puts them */
+            t->stride[i] = multiple_of(&p->graph, t->stride[i], unit > 1 ? unit : 1);
         if (t->dim[i] < 0 || t->stride[i] < 0 || !t->name || (from->axis[i] >= 0 && !t->axis[i]))
             return 3;
         dense = expr_binary(&p->graph, EXPR_MUL, t->stride[i], t->dim[i]);
@@ -119,9 +132,9 @@ struct plan_map *family_add_map(struct plan *p, int tensor, int l2_promotion)
     memset(m, 0, sizeof *m);
     m->name = plan_text(p, "%s_map", t->name);
     m->tensor = tensor;
-    m->rank = t->rank;
-    for (int i = 0; i < t->rank; i++)
-        m->box[i] = t->box[t->rank - 1 - i];
+    m->rank = map_rank(t);
+    for (int i = 0; i < m->rank; i++)
+        m->box[i] = map_dim(t, i) < 0 ? 1 : t->box[map_dim(t, i)];
     m->swizzle = t->swizzle;
     m->l2_promotion = l2_promotion;
     t->map = p->map_count - 1;
@@ -136,7 +149,7 @@ struct plan_map *family_add_part_map(struct plan *p, int tensor, int dim, int ro
     if (!m)
         return NULL;
     m->name = plan_text(p, "%s_map_%d", p->tensor[tensor].name, rows);
-    m->box[m->rank - 1 - dim] = rows;
+    m->box[p->tensor[tensor].rank - 1 - dim] = rows;
     return m->name ? m : NULL;
 }
 
@@ -280,14 +293,15 @@ int family_pack_params(struct plan *p)
         status = add_param(p, PLAN_PARAM_MAP, "tensor_map", p->map[i].tensor, i, 128, 64, p->map[i].name);
     for (int i = 0; i < p->tensor_count && !status; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        if (!is_addressed(p, i))
+        if (!is_addressed(p, i) && !t->pointers)
             continue;
-        snprintf(type, sizeof type, "%s%s *", t->out ? "" : "const ", tw_dtype_info(t->dtype)->cuda_type);
+        snprintf(type, sizeof type, "%s%s *%s", t->out ? "" : "const ", tw_dtype_info(t->dtype)->cuda_type,
+                 t->pointers ? "const *" : "");
         status = add_param(p, PLAN_PARAM_POINTER, type, i, -1, 8, 8, t->name);
     }
     for (int i = 0; i < p->tensor_count && !status; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        for (int d = 0; d + 1 < t->rank && is_addressed(p, i) && !status; d++) {
+        for (int d = t->pointers; d + 1 < t->rank && is_addressed(p, i) && !status; d++) {
             snprintf(name, sizeof name, "%s_stride%d", t->name, d);
             status = add_param(p, PLAN_PARAM_STRIDE, "i64", i, d, 8, 8, name);
         }

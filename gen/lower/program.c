@@ -165,6 +165,36 @@ static int add_divisors(struct plan *plan)
     return 0;
 }
 
+/* Nothing leads from a slice with an address of its own to the next: a tile is of one. */
+static int check_pointers(const struct program_lowering *l)
+{
+    int status = 0;
+    for (int i = 0; i < l->kernel->program->op_count; i++) {
+        const struct program_op *o = &l->kernel->program->op[i];
+        const bool by_number = o->kind == PROGRAM_GATHER || o->kind == PROGRAM_SCATTER_ADD;
+        if (o->tensor < 0 || !l->plan->tensor[o->tensor].pointers)
+            continue;
+        const char *name = l->plan->tensor[o->tensor].name;
+        if (o->window.dims)
+            status = program_refuse(l, o->loc, "PROGRAM-POINTERS",
+                                    "slices of %s have addresses of their own, and im2col windows go from image to "
+                                    "image; leave pointers out",
+                                    name);
+        else if (by_number && o->gathered == 0)
+            status = program_refuse(l, o->loc, "PROGRAM-POINTERS",
+                                    "slices of %s have addresses of their own, and a tile is of one: rows by number "
+                                    "are of another dim than the first; leave pointers out, or gather along another",
+                                    name);
+        else if (o->at[0].length > 0)
+            status = program_refuse(l, o->loc, "PROGRAM-POINTERS",
+                                    "slices of %s have addresses of their own, and a tile is of one: its first "
+                                    "coordinate is no span; write a place of an axis without tile, such as at.b, or "
+                                    "leave pointers out",
+                                    name);
+    }
+    return status;
+}
+
 static int lower(const struct program_lowering *l)
 {
     struct plan *plan = l->plan;
@@ -176,7 +206,8 @@ static int lower(const struct program_lowering *l)
     status = reason_tiles(l);
     if (status)
         return status;
-    status = program_lowerer_of(l->kernel, l->arch)->lower(l);
+    status = check_pointers(l);
+    status = status ? status : program_lowerer_of(l->kernel, l->arch)->lower(l);
     status = status ? status : check_places(l);
     if (!status)
         plan->flops = program_flops(l->kernel->program, plan);

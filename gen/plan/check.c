@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "arch/arch.h"
+#include "plan/map_pointers.h"
 #include "plan/map_windows.h"
 #include "plan/protocol.h"
 #include "tensormap/tensormap.h"
@@ -83,7 +84,13 @@ static struct tw_tensormap_call representative(const struct plan *p, const struc
                                      .swizzle = tw_swizzles[m->swizzle].tensormap,
                                      .l2 = (uint32_t)m->l2_promotion};
     for (int i = 0; i < m->rank; i++) {
-        int d = m->rank - 1 - i; /* the map's innermost dimension comes first, the tensor's last */
+        const int d = map_dim(t, i); /* the map's innermost dimension comes first, the tensor's last */
+        if (d < 0) {
+            call.dim[i] = map_pointer_extent(t, i);
+            call.stride[i - 1] = map_pointer_stride(t, i);
+            call.box[i] = call.estride[i] = 1;
+            continue;
+        }
         bool constant = expr_is_int(&p->graph, t->dim[d], &value) && value > 0;
         const bool spatial = t->window.dims && i > 0 && i + 1 < m->rank;
         call.dim[i] = constant ? (uint64_t)value : spatial ? MAP_IMAGE : 4096;
@@ -142,8 +149,9 @@ static void check_map(const struct check *c, const struct plan_map *m)
     const struct plan_tensor *t = &p->tensor[m->tensor];
     if (!c->arch->tma)
         fault(c, t->name, "ARCH", "%s has no tensor maps; read the tensor by cp.async", c->arch->name);
-    if (m->rank != t->rank || m->rank < 1 || m->rank > SPEC_MAX_RANK) {
-        fault(c, t->name, "MAP", "the map has rank %d, the tensor %d; both 1 to %d", m->rank, t->rank, SPEC_MAX_RANK);
+    if (m->rank != map_rank(t) || m->rank < 1 || m->rank > SPEC_MAX_RANK) {
+        fault(c, t->name, "MAP", "the map has rank %d, the tensor asks for %d; both 1 to %d", m->rank, map_rank(t),
+              SPEC_MAX_RANK);
         return;
     }
     if (m->swizzle != t->swizzle)
@@ -151,8 +159,8 @@ static void check_map(const struct check *c, const struct plan_map *m)
               "the tile lies in shared memory with swizzle %s and the map %s writes %s; write one",
               tw_swizzles[t->swizzle].name, m->name, tw_swizzles[m->swizzle].name);
     bool own = t->map == (int)(m - p->map); /* the others are of parts, or of runs of rows by number */
-    for (int i = 0; i < m->rank; i++) {
-        const int dim = m->rank - 1 - i, most = t->run > 1 && plan_number(t->gathered) == dim ? t->run : t->box[dim];
+    for (int i = 0; i < m->rank && map_dim(t, i) >= 0; i++) {
+        const int dim = map_dim(t, i), most = t->run > 1 && plan_number(t->gathered) == dim ? t->run : t->box[dim];
         if (m->box[i] != t->box[dim] && (own || m->box[i] > most))
             fault(c, t->name, "MAP", "box extent %d of the map is %d, of the tensor %d; write one", i, m->box[i],
                   t->box[dim]);
@@ -169,7 +177,7 @@ static void check_map(const struct check *c, const struct plan_map *m)
         char text[TW_TENSORMAP_MESSAGE];
         const struct tw_tensormap_finding *f = &verdict.finding[i];
         if (f->rule == TW_TENSORMAP_RULE_STR16)
-            stride_fault(c, t, m->rank - 2 - (int)f->entry, (int64_t)f->value, (int64_t)f->bound);
+            stride_fault(c, t, t->rank - 2 - (int)f->entry, (int64_t)f->value, (int64_t)f->bound);
         else if (!f->warning)
             tensor_fault(c, t, tw_tensormap_rule_name(f->rule), "%s",
                          tw_tensormap_message(&call, cc, f, text, sizeof text));
@@ -570,7 +578,7 @@ void plan_check_alone(const struct plan *p, struct diag_set *diags)
     check_conversions(&c);
     for (int i = 0; i < p->tensor_count && c.arch->tma; i++) {
         const struct plan_tensor *t = &p->tensor[i];
-        struct plan_map map = {.tensor = i, .rank = t->rank, .box = {1, 1, 1, 1, 1}};
+        struct plan_map map = {.tensor = i, .rank = map_rank(t), .box = {1, 1, 1, 1, 1}};
         struct tw_tensormap_call call = representative(p, &map);
         struct tw_tensormap_verdict verdict;
         if (t->access == PLAN_ACCESS_TMA)
@@ -644,6 +652,10 @@ int plan_check(const struct plan *p, struct diag_set *diags)
     check_registers(&c);
     for (int i = 0; i < p->mma_count; i++)
         check_mma(&c, &p->mma[i]);
+    for (int i = 0; i < p->tensor_count; i++)
+        if (p->tensor[i].pointers && p->tensor[i].tile[0] > 1)
+            tensor_fault(&c, &p->tensor[i], "POINTERS", "a tile takes %d slices with addresses of their own; write 1",
+                         p->tensor[i].tile[0]);
     check_params(&c);
     check_list(&c);
     check_conversions(&c);

@@ -55,7 +55,7 @@ struct plan_tensor {
     int stride[SPEC_MAX_RANK]; /* nodes: elements; the default where the caller passes 0. Innermost 1 */
     int64_t fixed[SPEC_MAX_RANK]; /* the stride that the text has as a number, and a launch must have; 0: an argument */
     const char *axis[SPEC_MAX_RANK];
-    bool out;
+    bool out, pointers; /* pointers: each index of dim 0 has an address of its own (plan/map_pointers.h) */
     enum plan_access access;
     int tile[SPEC_MAX_RANK]; /* 0: not tiled in this dim */
     int box[SPEC_MAX_RANK];  /* TMA: one instruction's extents, after the multicast split */

@@ -48,7 +48,7 @@ int reads_columns(const struct plan *p, int node)
             return -1;
         columns = along == EXPR_COLUMN ? d : columns;
     }
-    return columns;
+    return columns == 0 && p->tensor[n->integer].pointers ? -1 : columns;
 }
 
 static bool is_uniform(const struct expr_graph *g, int node)

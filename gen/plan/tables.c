@@ -161,7 +161,8 @@ static void print_tensors(const struct plan *p, struct table *t)
         cell(t, "%s%s", q->name, q->out ? " (out)" : "");
         cell(t, "%s", tw_dtype_name(q->dtype));
         cell(t, "%s", sizes(p, q->dim, q->rank, dims, sizeof dims));
-        cell(t, "%s", sizes(p, q->stride, q->rank, strides, sizeof strides));
+        cell(t, "%s%s", q->pointers ? "pointers, " : "",
+             sizes(p, q->stride + q->pointers, q->rank - q->pointers, strides, sizeof strides));
         cell(t, "%s", plan_access_word[q->access]);
         cell(t, "%s", tiled ? extents(q->tile, q->rank, tile, sizeof tile) : "");
         if (tiled)

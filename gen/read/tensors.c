@@ -6,7 +6,7 @@
 
 /* Of a constant extent or stride: with it, the bytes of a row and a row's pitch stay in 64 bits. */
 
-const char *const tensor_words[] = {"axes", "dtype", "fill", "out", "stride", "swizzle", "tile", NULL};
+const char *const tensor_words[] = {"axes", "dtype", "fill", "out", "pointers", "stride", "swizzle", "tile", NULL};
 
 int split_words(struct reader *r, const char *text, const char **word, int most)
 {
@@ -304,6 +304,70 @@ static void read_strides(struct item *i)
     lua_pop(L, 1);
 }
 
+static const char *dim_text(struct reader *r, int node)
+{
+    const char **name = arena_alloc(r->arena, (size_t)(r->spec->dim_count + 1) * sizeof *name);
+    char text[200];
+    reader_check(r, name);
+    for (int d = 0; d < r->spec->dim_count; d++)
+        name[d] = r->spec->dim[d].name;
+    expr_print_lua(&reader_kernel(r)->shape, node, name, text, sizeof text);
+    const char *copy = arena_text(r->arena, text);
+    reader_check(r, copy);
+    return copy;
+}
+
+/* The dim that is called so: by its axis, or its size. -1: none. */
+static int dim_named(const struct item *i, const char *word)
+{
+    const struct spec_kernel *k = reader_kernel(i->r);
+    for (int d = 0; d < i->t->rank; d++)
+        if ((i->t->axis[d] >= 0 && strcmp(k->axis[i->t->axis[d]], word) == 0) ||
+            strcmp(dim_text(i->r, i->t->dim[d]), word) == 0)
+            return d;
+    return -1;
+}
+
+/* pointers = "B": what the first dim is called, at each index of which a slice has an address of its own. */
+static void read_pointers(struct item *i)
+{
+    lua_State *L = i->r->L;
+    const struct spec_kernel *k = reader_kernel(i->r);
+    const char *path = path_of(i, "pointers", 0), *word = NULL;
+    const bool said = lua_getfield(L, i->table, "pointers") != LUA_TNIL && i->t->rank > 0;
+    if (said) {
+        const char *first = i->t->axis[0] >= 0 ? k->axis[i->t->axis[0]] : dim_text(i->r, i->t->dim[0]);
+        if (lua_type(L, -1) == LUA_TSTRING)
+            word = lua_tostring(L, -1);
+        const int dim = word ? dim_named(i, word) : 0;
+        i->t->pointers = word && dim == 0 && i->t->rank > 1 && i->t->rank < SPEC_MAX_RANK && !k->template_path;
+        if (!word)
+            reader_fault(i->r, path, AT_VALUE, "FIELD-TYPE", "takes the name of the first dim, \"%s\", this is %s",
+                         first, describe(i->r, -1));
+        else if (k->template_path)
+            reader_fault(i->r, path, AT_KEY, "TENSOR-POINTERS",
+                         "a kernel with its own template reads addresses itself; write them as a tensor of int64");
+        else if (i->t->rank < 2)
+            reader_fault(i->r, path, AT_KEY, "TENSOR-POINTERS",
+                         "the tensor has one dim, and none is left for a slice with an address of its own; leave "
+                         "pointers out, or write a dim of slices before it");
+        else if (i->t->rank == SPEC_MAX_RANK)
+            reader_fault(i->r, path, AT_KEY, "TENSOR-POINTERS",
+                         "the tensor has %d dims, and tensor maps have %d, of which an address takes two; write two of "
+                         "them as one",
+                         i->t->rank, SPEC_MAX_RANK);
+        else if (dim < 0)
+            reader_fault(i->r, path, AT_VALUE, "TENSOR-POINTERS", "no dim is called \"%s\"; write pointers = \"%s\"",
+                         word, first);
+        else if (dim > 0)
+            reader_fault(i->r, path, AT_VALUE, "TENSOR-POINTERS",
+                         "\"%s\" is dim %d, and it is slices along the first that have addresses of their own; write "
+                         "pointers = \"%s\"",
+                         word, dim + 1, first);
+    }
+    lua_pop(L, 1);
+}
+
 static void read_tile(struct item *i)
 {
     lua_State *L = i->r->L;
@@ -485,6 +549,7 @@ void read_tensor(struct reader *r, const char *name)
     aside = reader_aside(r);
     read_swizzle(&i);
     read_flags(&i);
+    read_pointers(&i);
     reader_aside_end(r, aside, false);
     read_tile(&i);
     if (i.t->tile_set && k->family)
@@ -520,19 +585,6 @@ void read_scalar(struct reader *r, const char *name)
 }
 
 /* ---- all tensors ----------------------------------------------------------------------------------------------- */
-
-static const char *dim_text(struct reader *r, int node)
-{
-    const char **name = arena_alloc(r->arena, (size_t)(r->spec->dim_count + 1) * sizeof *name);
-    char text[200];
-    reader_check(r, name);
-    for (int d = 0; d < r->spec->dim_count; d++)
-        name[d] = r->spec->dim[d].name;
-    expr_print_lua(&reader_kernel(r)->shape, node, name, text, sizeof text);
-    const char *copy = arena_text(r->arena, text);
-    reader_check(r, copy);
-    return copy;
-}
 
 /* A tensor A also has the parameters A_map, A_stride, A_stride0, ..., and in C macros such as A_map_image: no other
  * operand is called so. */

@@ -106,6 +106,8 @@ static const struct {
      "what `run` fills it with: the words of a fill, \"documents 8\", or function(i, j, ..., n) of the indices; left "
      "out: normal values"},
     {"out", "boolean", "the kernel writes it"},
+    {"pointers", "string",
+     "the first dim, by axis or size: a launch has a device array of addresses, one for each index of it, \"b\""},
     {"tile", "integer[]", "template: elements of a tile in each dim"},
 };
 

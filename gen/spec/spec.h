@@ -66,6 +66,7 @@ struct spec_tensor {
     struct fill fill;
     int lua_fill;            /* registry reference of a `fill` that is a function, 0: none */
     bool out;                /* written by the kernel */
+    bool pointers;           /* each index of its first dim lies at an address of its own */
     int tile[SPEC_MAX_RANK]; /* user templates: elements of a tile by dim; 0 where not given */
     bool tile_set;
     bool read;     /* a fused function, the family or a ring reads it */

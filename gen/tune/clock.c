@@ -13,6 +13,7 @@
 #include "verify/compare.h"
 #include "verify/inputs.h"
 #include "verify/launcher.h"
+#include "verify/pointers.h"
 #include "verify/trial.h"
 
 enum { TENSORS = 64, L2_TIMES = 4, SETS_MOST = 256, L2_GUESS = 64 << 20 };
@@ -243,9 +244,15 @@ static int make_sets(struct tune_timer *t, int tensor, struct tw_error *error)
     if (!b->address)
         return no_memory(error);
     for (int s = 0; s < t->sets && status == TW_OK; s++) {
-        status = tw_device_alloc(t->device, b->bytes, &b->address[s], error);
-        t->address[s][tensor] = b->address[s];
+        const struct plan_tensor *of = &own_unit(t)->plan.tensor[tensor];
+        const size_t more = pointers_bytes(of, &b->shape), behind = more ? pointers_behind(b->bytes) : 0;
+        status = tw_device_alloc(t->device, more ? behind + more : b->bytes, &b->address[s], error);
+        t->address[s][tensor] = b->address[s] + behind;
         if (status != TW_OK || b->bytes == 0)
+            continue;
+        const struct pointers pointers = {of, &b->shape, b->address[s], b->address[s] + behind, false};
+        status = pointers_write(&t->rt, t->device, &pointers, error);
+        if (status != TW_OK)
             continue;
         if (b->out)
             status = tw_device_fill(t->device, b->address[s], 0, b->bytes, error);

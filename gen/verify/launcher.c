@@ -33,7 +33,7 @@ struct entry_points {
 
 /* Of templates/host/caller.c. */
 struct caller_arguments {
-    const uint64_t *address;
+    const uint64_t *address, *align;
     const int64_t *const *stride;
     const int64_t *symbol;
     const void *const *scalar;
@@ -296,6 +296,7 @@ static int pack(const struct launcher *l, const struct launcher_arguments *a, st
         tw_dtype_store(p->scalar[i].dtype, packed->scalar[i], a->scalar ? a->scalar[i] : 0.0);
     }
     packed->arguments = (struct caller_arguments){.address = a->address,
+                                                  .align = a->align,
                                                   .stride = packed->stride,
                                                   .symbol = a->symbol,
                                                   .scalar = packed->scalar_bytes,

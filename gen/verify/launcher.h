@@ -22,7 +22,9 @@ bool launcher_needs_ptx(const struct arch *arch, const struct tw_device *device)
 /* What a caller passes for one launch. */
 struct launcher_arguments {
     const int64_t *symbol;     /* by plan.symbol */
-    const uint64_t *address;   /* by plan.tensor: of each tensor's first element */
+    const uint64_t *address;   /* by plan.tensor: of each tensor's first element, or of the array of addresses */
+    const uint64_t *align;     /* by plan.tensor: what slices with addresses of their own divide by, 0: what is asked
+                                  at best; or NULL */
     const struct shape *shape; /* by plan.tensor */
     bool strides;              /* those of `shape`; else the defaults */
     const double *scalar;      /* by plan.scalar */

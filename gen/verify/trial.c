@@ -9,6 +9,7 @@
 #include "verify/compare.h"
 #include "verify/inputs.h"
 #include "verify/layout.h"
+#include "verify/pointers.h"
 
 /* Bytes of poison on either side of a tensor: a multiple of every alignment, and as much as one vector store writes. */
 enum { GUARD = 1024 };
@@ -25,14 +26,15 @@ static int no_memory(struct tw_error *error)
 static void pad(const struct plan *p, int tensor, struct shape *s)
 {
     int64_t bytes = (int64_t)tw_dtype_bytes(p->tensor[tensor].dtype), dense = 1, unit = 16 / bytes ? 16 / bytes : 1;
-    for (int d = s->rank - 1; d >= 0; d--) {
+    const bool pointers = p->tensor[tensor].pointers; /* none of dim 0 is the kernel's: slices stay aligned */
+    for (int d = s->rank - 1; d >= pointers; d--) {
         if (s->stride[d] != dense)
             return;
         dense *= s->extent[d];
     }
     for (int d = s->rank - 2; d >= 0; d--) {
         int64_t least = s->stride[d + 1] * s->extent[d + 1];
-        s->stride[d] = (least + unit - 1) / unit * unit + unit + (p->tensor[tensor].align <= bytes);
+        s->stride[d] = (least + unit - 1) / unit * unit + unit + (p->tensor[tensor].align <= bytes && d >= pointers);
     }
 }
 
@@ -51,6 +53,40 @@ int trial_layout(const struct plan *p, const int64_t *symbol, bool padded, struc
 static uint64_t address_of(const struct trial *t, int tensor)
 {
     return t->tensor[tensor].buffer + t->tensor[tensor].begin;
+}
+
+static const struct plan_tensor *plan_tensor_of(const struct trial *t, int tensor)
+{
+    return &t->request.unit->plan.tensor[tensor];
+}
+
+/* The tensor's bytes go to the device. */
+static int upload(const struct trial *t, int number, struct tw_error *error)
+{
+    const struct trial_tensor *of = &t->tensor[number];
+    pointers_turn(plan_tensor_of(t, number), &of->shape, of->host + of->begin);
+    int status = tw_device_upload(t->request.device, of->buffer, of->host, of->bytes, error);
+    pointers_turn(plan_tensor_of(t, number), &of->shape, of->host + of->begin);
+    return status;
+}
+
+int trial_download(const struct trial *t, int number, struct tw_error *error)
+{
+    const struct trial_tensor *of = &t->tensor[number];
+    int status = tw_device_download(t->request.device, of->host, of->buffer, of->bytes, error);
+    pointers_turn(plan_tensor_of(t, number), &of->shape, of->host + of->begin);
+    return status;
+}
+
+/* Where slices have addresses of their own, these; the launch has their array's. */
+static int write_list(struct trial *t, int number, struct tw_error *error)
+{
+    struct trial_tensor *of = &t->tensor[number];
+    const struct plan_tensor *tensor = plan_tensor_of(t, number);
+    const size_t bytes = pointers_bytes(tensor, &of->shape);
+    int status = bytes && !of->list ? tw_device_alloc(t->request.device, bytes, &of->list, error) : TW_OK;
+    const struct pointers pointers = {tensor, &of->shape, address_of(t, number), of->list, true};
+    return status == TW_OK ? pointers_write(&t->request.compile->rt, t->request.device, &pointers, error) : status;
 }
 
 /* The numbers of an input whose fill is a function; *values is the caller's to free. */
@@ -89,6 +125,8 @@ static int make_tensor(struct trial *t, int number, struct tw_error *error)
     int status = tw_device_alloc(r->device, to->bytes, &to->buffer, error);
     if (status == TW_OK)
         status = tw_device_limit(r->device, to->buffer + to->begin, to->span, error);
+    if (status == TW_OK)
+        status = write_list(t, number, error);
     if (status != TW_OK)
         return status;
     if (from->out) {
@@ -114,7 +152,7 @@ static int make_tensor(struct trial *t, int number, struct tw_error *error)
     };
     inputs_write(&inputs, from->dtype, &to->shape, to->host + to->begin);
     tw_free(rt, values);
-    return tw_device_upload(r->device, to->buffer, to->host, to->bytes, error);
+    return upload(t, number, error);
 }
 
 /* ---- the reference --------------------------------------------------------------------------------------------- */
@@ -224,7 +262,7 @@ static int clear(struct trial *t, int number, struct tw_error *error)
     shape_seek(&walk, &to->shape, 0);
     for (int64_t e = 0; e < shape_count(&to->shape); e++, shape_next(&walk))
         tw_dtype_store(dtype, to->host + to->begin + (size_t)walk.offset * tw_dtype_bytes(dtype), 0.0);
-    return tw_device_upload(t->request.device, to->buffer, to->host, to->bytes, error);
+    return upload(t, number, error);
 }
 
 static int poison(struct trial *t, struct tw_error *error)
@@ -316,7 +354,7 @@ static int judge(struct trial *t, int number, struct trial_result *result, struc
     struct compare compare = {tensor->name, tensor->dtype, &out->shape, out->host + out->begin, out->reference};
     char text[256];
 
-    int status = tw_device_download(t->request.device, out->host, out->buffer, out->bytes, error);
+    int status = trial_download(t, number, error);
     if (status == TW_OK)
         status = out->bound ? judge_elements(t, &compare, out, result, error)
                             : judge_values(t, &compare, result, error);
@@ -390,14 +428,17 @@ int trial_fits(struct compile *c, struct launcher *launcher, int variant, const 
             return tw_fail(error, TW_ERROR_UNSUPPORTED, "the set-up is for %s = %lld alone", p->symbol[i],
                            (long long)fixed[i]);
     struct shape *shape = tw_alloc_zeroed(&c->rt, sizeof *shape * (size_t)(p->tensor_count + 1));
-    uint64_t *address = tw_alloc_zeroed(&c->rt, sizeof *address * (size_t)(p->tensor_count + 1));
+    uint64_t *address = tw_alloc_zeroed(&c->rt, sizeof *address * 2 * (size_t)(p->tensor_count + 1));
+    uint64_t *const align = address ? address + p->tensor_count + 1 : NULL;
     double *scalar = tw_alloc_zeroed(&c->rt, sizeof *scalar * (size_t)(p->scalar_count + 1));
     const struct launcher_arguments arguments = {
-        .symbol = symbol, .address = address, .shape = shape, .strides = padded, .scalar = scalar};
+        .symbol = symbol, .address = address, .align = align, .shape = shape, .strides = padded, .scalar = scalar};
     struct launcher_answer answer;
     int status = shape && address && scalar ? trial_layout(p, symbol, padded, shape, error) : no_memory(error);
-    for (int i = 0; i < p->tensor_count && status == TW_OK; i++)
-        address[i] = GUARD + skew(launcher, variant, i);
+    for (int i = 0; i < p->tensor_count && status == TW_OK; i++) {
+        align[i] = skew(launcher, variant, i);
+        address[i] = GUARD + (p->tensor[i].pointers ? 0 : align[i]);
+    }
     launcher_force(launcher, variant);
     if (status == TW_OK)
         status = launcher_ask(launcher, &arguments, &answer, error);
@@ -426,18 +467,22 @@ static int place(struct trial *t, int number, size_t by, struct tw_error *error)
     int status = tw_device_limit(t->request.device, address_of(t, number), to->span, error);
     if (status != TW_OK)
         return status;
-    return to->reference ? TW_OK : tw_device_upload(t->request.device, to->buffer, to->host, to->bytes, error);
+    status = write_list(t, number, error);
+    return status != TW_OK || to->reference ? status : upload(t, number, error);
 }
 
-/* The arguments of a launch on the trial's tensors; address and shape have room for all. */
+/* The arguments of a launch on the trial's tensors; address, twice, and shape have room for all. */
 static struct launcher_arguments arguments_of(const struct trial *t, uint64_t *address, struct shape *shape)
 {
+    uint64_t *const align = address + t->tensor_count + 1;
     for (int i = 0; i < t->tensor_count; i++) {
-        address[i] = address_of(t, i);
+        address[i] = plan_tensor_of(t, i)->pointers ? t->tensor[i].list : address_of(t, i);
+        align[i] = t->tensor[i].begin - GUARD;
         shape[i] = t->tensor[i].shape;
     }
     return (struct launcher_arguments){.symbol = t->request.symbol,
                                        .address = address,
+                                       .align = align,
                                        .shape = shape,
                                        .strides = t->request.padded,
                                        .scalar = t->scalar,
@@ -448,7 +493,7 @@ int trial_run(struct trial *t, const struct trial_way *way, struct trial_result 
 {
     const struct trial_request *r = &t->request;
     struct tw_runtime *rt = &r->compile->rt;
-    uint64_t *address = tw_alloc(rt, sizeof *address * (size_t)(t->tensor_count + 1));
+    uint64_t *address = tw_alloc(rt, sizeof *address * 2 * (size_t)(t->tensor_count + 1));
     struct shape *shape = tw_alloc(rt, sizeof *shape * (size_t)(t->tensor_count + 1));
     int status = address && shape ? poison(t, error) : no_memory(error);
 
@@ -524,6 +569,7 @@ void trial_end(struct trial *t)
         tw_free(rt, t->tensor[i].bound);
         tw_free(rt, t->tensor[i].done);
         tw_device_free(t->request.device, t->tensor[i].buffer);
+        tw_device_free(t->request.device, t->tensor[i].list);
     }
     drop_workspace(t);
     tw_free(rt, t->tensor);

@@ -32,6 +32,7 @@ struct trial_tensor {
     size_t bytes;            /* of the buffer */
     unsigned char *host;     /* the buffer */
     uint64_t buffer;         /* on the device */
+    uint64_t list;           /* of addresses, likewise, where slices have such, and lie there backwards; else 0 */
     double *reference;       /* outputs: dense */
     double *bound;           /* outputs of programs: beside the reference, how far a result may be; else NULL */
     unsigned char *done;     /* likewise: whether the program writes the element */
@@ -65,6 +66,9 @@ struct trial_result {
 /* Shapes of the tensors, `shape` having room for all; TW_OK or TW_ERROR_INVALID. */
 int trial_layout(const struct plan *p, const int64_t *symbol, bool padded, struct shape *shape,
                  struct tw_error *error);
+
+/* The tensor's bytes as the device has them now into `host`. */
+int trial_download(const struct trial *t, int number, struct tw_error *error);
 
 /* Allocates, draws the inputs, uploads them and computes the reference. After any result trial_end is due. */
 int trial_begin(struct trial *t, const struct trial_request *request, struct tw_error *error);

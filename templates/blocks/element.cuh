@@ -7,11 +7,13 @@
 //@ for i = 1, rank do nodes[i] = extent["d" .. i - 1] end
 //@ local ends = fragment_uniform("x", table.unpack(nodes))
 //@ local statements = ends.at
+//@ local base, from = slice(tensor, "i0")
 //@ for i = 1, rank do
 //@     local index = "i" .. (i - 1)
 //@     indices[i] = "i64 " .. index
 //@     inside[i] = index .. " >= 0 && " .. index .. " < " .. ends[i]
-//@     place[i] = i == rank and index or index .. " * args." .. t .. "_stride" .. (i - 1)
+//@     local stride = i == rank and "" or " * args." .. t .. "_stride" .. (i - 1)
+//@     if i >= from then place[#place + 1] = index .. stride end
 //@ end
 //@ local list, condition, at = csv(indices), table.concat(inside, " && "), table.concat(place, " + ")
 //@ local pairs, real = tensor.whole_rows, is_real(dtype)
@@ -22,19 +24,19 @@ __device__ __forceinline__ float ${t}_at(const arguments &args, ${list}, int lan
     ${statements}
     if (!(${condition}))
         return 0.0f;
-    const u32 both = *(const u32 *)(args.${t} + ${at} - lane);
+    const u32 both = *(const u32 *)(${base} + ${at} - lane);
     return from_${dtype}((u16)(both >> lane * 16));
 }
 //@ elseif not real then
 __device__ __forceinline__ i64 ${t}_at(const arguments &args, ${list})
 {
     ${statements}
-    return ${condition} ? (i64)args.${t}[${at}] : 0;
+    return ${condition} ? (i64)${base}[${at}] : 0;
 }
 //@ else
 __device__ __forceinline__ float ${t}_at(const arguments &args, ${list})
 {
     ${statements}
-    return ${condition} ? from_${dtype}(args.${t}[${at}]) : 0.0f;
+    return ${condition} ? from_${dtype}(${base}[${at}]) : 0.0f;
 }
 //@ end

@@ -505,26 +505,26 @@ for (int half = 0; half < 2; ++half) {
 //@     return opt(step, "adds", false) and "add_fp32(" .. at .. ", " .. element .. ")" or "*" .. at .. " = " .. element
 //@ end
 //@ -- That of a tensor.
-//@ local function put_at(step, place, element)
-//@     local name = step.tensor
-//@     if opt(step, "adds", false) then return put(step, "args." .. name .. " + (" .. place .. ")", element) end
-//@     return "args." .. name .. "[" .. place .. "] = " .. element
+//@ local function put_at(step, base, place, element)
+//@     if opt(step, "adds", false) then return put(step, base .. " + (" .. place .. ")", element) end
+//@     return base .. "[" .. place .. "] = " .. element
 //@ end
 //@ -- Straight to global memory.
 //@ local function address(step, text)
 //@     local t, index = model.tensor[step.tensor], {}
-//@     for d = 1, t.rank do
+//@     local base, from = slice(t, text.coordinate[1])
+//@     for d = from, t.rank do
 //@         local stride = d < t.rank and " * args." .. t.name .. "_stride" .. d - 1 or ""
-//@         index[d] = "(i64)" .. text.coordinate[d] .. stride
+//@         index[#index + 1] = "(i64)" .. text.coordinate[d] .. stride
 //@     end
-//@     return table.concat(index, " + "), has(text, "inside") and text.inside or "true"
+//@     return base, table.concat(index, " + "), has(text, "inside") and text.inside or "true"
 //@ end
 //@ -- Values of rows: the first of a row's four lanes has them.
 //@ local function global_rows(step, number)
 //@     local t, text = model.tensor[step.tensor], fragment_step(role.name, number)
 //@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
-//@     local place, guard = address(step, text)
-//@     local put_element = put_at(step, place, element_of(t.dtype, value))
+//@     local base, place, guard = address(step, text)
+//@     local put_element = put_at(step, base, place, element_of(t.dtype, value))
 {
     ${uniform}
     #pragma unroll
@@ -548,7 +548,7 @@ for (int half = 0; half < 2; ++half) {
 //@     local where, from = fragment_step(role.name, number, "place"), held and text.place or ""
 //@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
 //@     local p_uniform, p_rows, p_elements = where.at[1], where.at[2], where.at[3]
-//@     local place, guard = address(step, where)
+//@     local base, place, guard = address(step, where)
 //@     local columns = model.store_columns
 //@     local across, stride, pairs = step.cols // columns, columns + 1, columns // 8
 //@     local warp_bytes = 16 * stride * 4
@@ -556,7 +556,7 @@ for (int half = 0; half < 2; ++half) {
 //@     local sums = held and ctype(model.place[from].dtype) or number_of(t.dtype)
 //@     local y, x = turned and "i % 16" or "i / " .. columns, turned and "i / 16" or "i % " .. columns
 //@     local element = element_of(t.dtype, held and value or "staged[(" .. y .. ") * " .. stride .. " + " .. x .. "]")
-//@     local put_element = put_at(step, place, element)
+//@     local put_element = put_at(step, base, place, element)
 {
     ${sums} *staged = (${sums} *)(shared_memory + ${region.offset} + (threadIdx.x / 32 - 4) * ${warp_bytes});
 //@     if shared_loop then
@@ -621,10 +621,11 @@ for (int half = 0; half < 2; ++half) {
 //@     local only = warps and has(fragment_step(role.name, number, "value"), "place")
 //@     local text = fragment_step(role.name, number, only and "part" or "value")
 //@     local parts = only and has(model, "store_parts") and model.store_parts or 1
-//@     local place, guard = address(step, where)
-//@     return { number = number, step = step, t = model.tensor[step.tensor], only = only, text = text, place = place,
-//@         guard = guard, pairs = step.cols // 8 // across_warps // parts, parts = parts, uniform = text.at[1],
-//@         rows = text.at[2], p_uniform = where.at[1], p_rows = where.at[2], p_elements = where.at[3] }
+//@     local base, place, guard = address(step, where)
+//@     return { number = number, step = step, t = model.tensor[step.tensor], only = only, text = text,
+//@         base = base, place = place, guard = guard, pairs = step.cols // 8 // across_warps // parts, parts = parts,
+//@         uniform = text.at[1], rows = text.at[2], p_uniform = where.at[1], p_rows = where.at[2],
+//@         p_elements = where.at[3] }
 //@ end
 //@ -- That of step `number` and of those right behind it that store of the same sums.
 //@ local function outputs_from(number)
@@ -678,7 +679,7 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
         const int column = ${column};
         ${p_elements}
         inside[lane] = ${o.guard};
-        at[lane] = args.${t.name} + (${o.place});
+        at[lane] = ${o.base} + (${o.place});
     }
     if (!inside[0] && !inside[1])
         continue;

@@ -131,13 +131,19 @@ __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u
     }
 }
 //@     end
-//@     local types, places, ends, copy, policy = "", "", has(limited, name), rank .. "d", ""
+//@     local types, places, ends, copy, policy = "", "", has(limited, name), map_rank(t) .. "d", ""
 //@     if has(t, "cache") then copy, policy = "hinted_" .. copy, ", cache_" .. t.cache .. "()" end
 //@     for d = 0, rank - 1 do types, places = types .. ", int i" .. d, places .. ", i" .. d end
+//@     local find = ""
+//@     if has(t, "pointers") then
+//@         find = "int high, low;\n" .. name .. "_slice(args, i0, high, low);"
+//@         places = ", high, low" .. places:sub(#", i0" + 1)
+//@     end
 //@     if ends then
 //@         local at_row = ""
 //@         for d = 0, rank - 1 do
-//@             at_row = at_row .. ", i" .. d .. (d < rank - 1 and t.tile[d + 1] > 1 and " + row" or "")
+//@             local first = d == 0 and has(t, "pointers") and "high, low" or "i" .. d
+//@             at_row = at_row .. ", " .. first .. (d < rank - 1 and t.tile[d + 1] > 1 and " + row" or "")
 //@         end
 
 // One thread starts the store of the chunk's first `rows` rows at these coordinates, of fewer than all in parts, and
@@ -145,6 +151,7 @@ __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u
 __device__ __forceinline__ void ${name}_store(const arguments &args, u32 consumer, u32 &buffer${types}, int rows)
 {
     if (threadIdx.x % 128 == 0) {
+        ${find}
         if (rows >= 64) {
 //@         for box = 0, t.boxes - 1 do
 //@             local at, more = box * t.box_bytes, box > 0 and " + " .. box * t.box[rank] or ""
@@ -177,6 +184,7 @@ __device__ __forceinline__ void ${name}_store(const arguments &args, u32 consume
 __device__ __forceinline__ void ${name}_store(const arguments &args, u32 consumer, u32 &buffer${types})
 {
     if (threadIdx.x % 128 == 0) {
+        ${find}
 //@     for box = 0, t.boxes - 1 do
 //@         local at, along = box * t.box_bytes, box * t.box[rank]
 //@         local more = box > 0 and " + " .. along or ""

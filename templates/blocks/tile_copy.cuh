@@ -39,12 +39,14 @@
 //@     parts[d] = i == 1 and rest or rest .. " % " .. t.tile[d]
 //@     rest = rest .. " / " .. t.tile[d]
 //@ end
-//@ for d = 1, rank do
+//@ local base, from = slice(t, "i0")
+//@ for d = from, rank do
 //@     local own = has(parts, d) and parts[d] or ""
 //@     local stride = d < rank and " * args." .. name .. "_stride" .. d - 1 or ""
 //@     if t.access == "cp_async" and own ~= "" then stride = " * stride" .. d - 1 end
-//@     source[d] = own ~= "" and "(i" .. d - 1 .. " + (i64)(" .. own .. "))" .. stride or "(i64)i" .. d - 1 .. stride
-//@     if own == "row" then source[d] = "(i" .. d - 1 .. " + (i64)row)" .. stride end
+//@     local n = #source + 1
+//@     source[n] = own ~= "" and "(i" .. d - 1 .. " + (i64)(" .. own .. "))" .. stride or "(i64)i" .. d - 1 .. stride
+//@     if own == "row" then source[n] = "(i" .. d - 1 .. " + (i64)row)" .. stride end
 //@     if own ~= "" then
 //@         inside[#inside + 1] = "(u64)(i" .. d - 1 .. " + (i64)(" .. own .. ")) < (u64)" .. ends[d]
 //@     end
@@ -99,7 +101,7 @@ __device__ __forceinline__ void ${ring.name}_${name}_load(const arguments &args,
 //@     deeper()
 //@     count()
 //@     shallower()
-        const ${ctype(t.dtype)} *source = args.${name} + ${place} + column;
+        const ${ctype(t.dtype)} *source = ${base} + ${place} + column;
 //@     if total % threads ~= 0 then
         if (row < ${height})
             copy_async(tile + ${name}_chunk(row, chunk), source, count * ${size});
@@ -122,7 +124,7 @@ __device__ __forceinline__ void ${ring.name}_${name}_load(const arguments &args,
             const bool in_row = row < ${height} && ${all};
 //@     end
 //@     if size == 2 then
-            const ${ctype(t.dtype)} *source = args.${name} + ${place} + column;
+            const ${ctype(t.dtype)} *source = ${base} + ${place} + column;
             #pragma unroll
             for (u32 w = 0; w < 4; ++w) {
 //@     if simple then
@@ -135,7 +137,7 @@ __device__ __forceinline__ void ${ring.name}_${name}_load(const arguments &args,
                 word[g][w] = low | high << 16;
             }
 //@     else
-            const ${unsigned} *source = (const ${unsigned} *)args.${name} + ${place} + column;
+            const ${unsigned} *source = (const ${unsigned} *)${base} + ${place} + column;
             #pragma unroll
             for (u32 w = 0; w < 4; ++w)
 //@         if size == 4 then

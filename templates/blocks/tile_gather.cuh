@@ -16,15 +16,18 @@
 //@ for d = 1, rank do nodes[d] = extent["d" .. d - 1] end
 //@ local ends = fragment_uniform("x", table.unpack(nodes))
 //@ local statements, end_of_row = ends.at, ends[rank]
+//@ local base, from = slice(tensor, "i0")
 //@ for d = 0, rank - 1 do
 //@     local index = "i" .. d
 //@     types = types .. ", int " .. index
 //@     if d < rank - 1 then
 //@         inside[#inside + 1] = index .. " >= 0 && " .. index .. " < " .. ends[d + 1]
-//@         place[#place + 1] = "(i64)" .. index .. " * args." .. t .. "_stride" .. d
+//@         if d + 1 >= from then place[#place + 1] = "(i64)" .. index .. " * args." .. t .. "_stride" .. d end
 //@     end
 //@ end
+//@ place[#place + 1] = "column"
 //@ local condition, row_start = table.concat(inside, " && "), table.concat(place, " + ")
+//@ local outside = from > 1 and "(const " .. ctype(tensor.dtype) .. " *)args." .. t or "args." .. t
 //@ local swizzled = mask == 0 and "at" or "(at ^ (at >> 3 & " .. mask .. "))"
 
 // Chunk `chunk` of row `row` of the tile of ${t}, whose row is the one at these coordinates.
@@ -36,5 +39,5 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${position} p, u3
     const int column = ${last} + (int)chunk * ${elements};
     const bool inside = ${condition} && column >= 0 && column < ${end_of_row};
     const u32 count = inside ? (u32)min((int)${end_of_row} - column, ${elements}) : 0;
-    copy_async(stage + ${swizzled}, inside ? args.${t} + ${row_start} + column : args.${t}, count * ${size});
+    copy_async(stage + ${swizzled}, inside ? ${base} + ${row_start} : ${outside}, count * ${size});
 }

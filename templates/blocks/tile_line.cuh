@@ -16,11 +16,12 @@
 //@ local ends = fragment_uniform("x", table.unpack(nodes))
 //@ local statements, list, column, past = ends.at, csv(types), names[columns], as_int(ends[columns])
 //@ local sum = {}
-//@ for d = 1, rank do
-//@     sum[d] = d == rank and names[d] or "(i64)" .. names[d] .. " * args." .. t .. "_stride" .. d - 1
+//@ local base, from = slice(tensor, "i0")
+//@ for d = from, rank do
+//@     sum[#sum + 1] = d == rank and names[d] or "(i64)" .. names[d] .. " * args." .. t .. "_stride" .. d - 1
 //@ end
 //@ local place, word, along = table.concat(sum, " + "), wide and bytes(dtype) == 2, columns < rank
-//@ if rank > 1 then place = "(" .. place .. ")" end
+//@ if #sum > 1 then place = "(" .. place .. ")" end
 //@ local two = word and "u32" or "float2"
 //@ local function at(further) return along and further .. " * line.stride" or further end
 
@@ -49,12 +50,12 @@ __device__ __forceinline__ ${t}_line ${t}_from(const arguments &args, ${list}, b
 //@     end
 //@ end
 //@ if wide then
-    return {args.${t} + ${place}, needed ? ${past} - ${column} : 0};
+    return {${base} + ${place}, needed ? ${past} - ${column} : 0};
 //@ elseif along then
 //@     local number = columns - 1
-    return {args.${t} + ${place}, ${past} - 1 - ${column}, needed, args.${t}_stride${number}};
+    return {${base} + ${place}, ${past} - 1 - ${column}, needed, args.${t}_stride${number}};
 //@ else
-    return {args.${t} + ${place}, ${past} - 1 - ${column}, needed};
+    return {${base} + ${place}, ${past} - 1 - ${column}, needed};
 //@ end
 }
 

@@ -21,7 +21,13 @@
 //@ end
 //@ for i = 0, tensor.multicast - 1 do mask = mask | (1 << (i * stride)) end
 //@ slice_bytes = tensor.box_bytes // tensor.multicast
-//@ local copy, policy = rank .. "d", ""
+//@ local copy, policy = map_rank(tensor) .. "d", ""
+//@ -- Where slices have addresses, two coordinates of the map in the place of the tensor's first.
+//@ local pointers, find = has(tensor, "pointers"), ""
+//@ if pointers then
+//@     find = "int high, low;\n" .. t .. "_slice(args, i0, high, low);"
+//@     places = ", high, low" .. places:sub(#", i0" + 1)
+//@ end
 //@ if has(tensor, "cache") then copy, policy = "hinted_" .. copy, ", cache_" .. tensor.cache .. "()" end
 
 //@ if has(tensor, "gathered") then
@@ -30,6 +36,7 @@
 __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_position p, int row${types})
 {
     u32 place = shared_address(${offset} + p.stage * ${tensor.tile_bytes} + row * ${row_bytes});
+    ${find}
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
     tma_load_${copy}(place + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}${policy});
@@ -46,6 +53,7 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
 __device__ __forceinline__ void ${name}_run(const arguments &args, ${ring.name}_position p, int row, int there${types})
 {
     u32 place = shared_address(${offset} + p.stage * ${tensor.tile_bytes} + row * ${row_bytes});
+    ${find}
     if (there == 0)
         ${along} = -${run};
     if (there % ${run} == 0) {
@@ -69,7 +77,9 @@ __device__ __forceinline__ void ${name}_run(const arguments &args, ${ring.name}_
 //@     -- Coordinates with this one along the rows.
 //@     local function from(first)
 //@         local list = ""
-//@         for d = 0, rank - 2 do list = list .. ", " .. (d == along and first or "i" .. d) end
+//@         for d = 0, rank - 2 do
+//@             list = list .. ", " .. (d == along and first or d == 0 and pointers and "high, low" or "i" .. d)
+//@         end
 //@         return list
 //@     end
 //@     local eight = from("row < rows ? i" .. along .. " + row : -8")
@@ -79,6 +89,7 @@ __device__ __forceinline__ void ${name}_run(const arguments &args, ${ring.name}_
 __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_position p${types}, int rows)
 {
     u32 stage = shared_address(${offset} + p.stage * ${tensor.tile_bytes});
+    ${find}
     if (rows >= ${height}) {
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
@@ -114,6 +125,7 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
     u32 share = rank / ${stride} % ${tensor.multicast};
     u16 blocks = (u16)(${hex(mask)} << (rank - share * ${stride}));
     u32 stage = shared_address(${offset} + p.stage * ${tensor.tile_bytes} + share * ${slice_bytes});
+    ${find}
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
     tma_multicast_${copy}(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}, blocks${policy});
@@ -124,6 +136,7 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
 __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_position p${types})
 {
     u32 stage = shared_address(${offset} + p.stage * ${tensor.tile_bytes});
+    ${find}
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
     tma_load_${copy}(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}${policy});

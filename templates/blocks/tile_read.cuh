@@ -13,11 +13,12 @@
 //@ local function as_int(value) return tonumber(value) and value or "(int)" .. value end
 //@ local ends = fragment_uniform("x", table.unpack(nodes))
 //@ local statements, list, column, past = ends.at, csv(types), names[columns], as_int(ends[columns])
+//@ local base, from = slice(tensor, "i0")
 //@ local function place(index)
 //@     local sum = {}
-//@     for d = 1, rank do
+//@     for d = from, rank do
 //@         local name = d == columns and index or names[d]
-//@         sum[d] = d == rank and name or "(i64)" .. name .. " * args." .. t .. "_stride" .. d - 1
+//@         sum[#sum + 1] = d == rank and name or "(i64)" .. name .. " * args." .. t .. "_stride" .. d - 1
 //@     end
 //@     return table.concat(sum, " + ")
 //@ end
@@ -44,14 +45,14 @@ __device__ __forceinline__ ${t}_two ${t}_read(const arguments &args, ${list}, bo
     float2 both = {0.0f, 0.0f};
 //@     end
     if (needed)
-        both = *(const ${t}_two *)(args.${t} + ${first});
+        both = *(const ${t}_two *)(${base} + ${first});
 //@ else
     const int next = min(${column} + 1, ${past} - 1);
     ${column} = min(${column}, ${past} - 1);
     float2 both = {0.0f, 0.0f};
     if (needed) {
-        both.x = from_${dtype}(args.${t}[${first}]);
-        both.y = from_${dtype}(args.${t}[${second}]);
+        both.x = from_${dtype}(${base}[${first}]);
+        both.y = from_${dtype}(${base}[${second}]);
     }
 //@ end
     return both;

@@ -15,7 +15,7 @@
 //@ for _, r in ipairs(plan.ring) do
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
-//@         local copy = (has(t, "cache") and "hinted_" or "") .. t.rank
+//@         local copy = (has(t, "cache") and "hinted_" or "") .. map_rank(t)
 //@         if has(t, "cache") and not has(hinted, t.cache) then
 //@             policies[#policies + 1], hinted[t.cache] = t.cache, true
 //@         end
@@ -40,7 +40,7 @@
 //@ local sent = has(plan, "sent") and plan.sent or {}
 //@ for name, way in pairs(sent) do
 //@     local t = plan.tensor[name]
-//@     stores[(way == 2 and "add_" or "") .. (has(t, "cache") and "hinted_" or "") .. t.rank] = true
+//@     stores[(way == 2 and "add_" or "") .. (has(t, "cache") and "hinted_" or "") .. map_rank(t)] = true
 //@     if has(t, "cache") and not has(hinted, t.cache) then
 //@         policies[#policies + 1], hinted[t.cache] = t.cache, true
 //@     end
@@ -93,6 +93,13 @@
 
 //@ end
 //@ include "blocks/elect.cuh"
+
+//@ for _, t in ipairs(plan.tensor) do
+//@     if has(t, "pointers") and t.access == "tma" then
+//@ include "blocks/tile_slice.cuh" tensor = t, extent = plan.extent[t.name]
+
+//@     end
+//@ end
 
 //@ if copied then
 //@ include "blocks/copy_async.cuh"

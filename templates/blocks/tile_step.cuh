@@ -20,8 +20,10 @@
 //@ local near, fixed = 0, moves and has(tensor, "fixed") -- rows that are numbers apart: offsets of one address
 //@ if moves then
 //@     dtype = tensor.dtype
-//@     from = "args." .. tensor.name
-//@     for d, c in ipairs(text.coordinate) do
+//@     local first = 1
+//@     from, first = slice(tensor, text.coordinate[1].base)
+//@     for d = first, tensor.rank do
+//@         local c = text.coordinate[d]
 //@         local number = fixed and tensor.fixed[d] or 0
 //@         near = near + c.more * number -- elements: below 2^62
 //@         local stride = d < tensor.rank and " * args." .. tensor.name .. "_stride" .. d - 1 or ""

@@ -4,7 +4,7 @@
 #include "${NAME}.c"
 
 struct caller_arguments {
-    const uint64_t *address;      /* by tensor */
+    const uint64_t *address, *align; /* by tensor; what slices divide by, or NULL */
     const int64_t *const *stride; /* by tensor: NULL for the default, or all but the innermost */
     const int64_t *symbol;        /* by symbol of the Plan */
     const void *const *scalar;    /* by scalar: its bytes */
@@ -55,7 +55,12 @@ static void fill(struct ${NAME}_args *args, const struct caller_arguments *from)
     memset(args, 0, sizeof *args);
 //@ for i, t in ipairs(host.tensor) do
 //@     local number = i - 1
+//@     if t.pointers then
+    args->${t.name} = (void *const *)(uintptr_t)from->address[${number}];
+    args->${t.name}_align = from->align ? (uint32_t)from->align[${number}] : 0;
+//@     else
     args->${t.name} = (void *)(uintptr_t)from->address[${number}];
+//@     end
 //@     if t.rank > 1 then
     if (from->stride[${number}])
         memcpy(args->${t.name}_stride, from->stride[${number}], sizeof args->${t.name}_stride);

@@ -46,6 +46,15 @@ APART ${STATIC}int check_tensors(const struct tables *of, const struct tensor *t
                 return fail(error, ${T}_INVALID, 0, "extent %d of %s is %lld, past 2^${map.extent_bits}, the most of a "
                             "tensor map; split the work [${map.extent}]", d, about->name, extent);
         }
+//@ if host.part.pointers then
+        if (t->address == 0 && !empty && !of->operand[i].may_be_null && of->operand[i].pointers)
+            return fail(error, ${T}_INVALID, 0, "%s is NULL; pass the device address of an array of the slices' "
+                        "addresses", about->name);
+        if (of->operand[i].pointers && t->address % 8 != 0)
+            return fail(error, ${T}_INVALID, 0, "%s is 0x%llx, no multiple of 8 bytes, and so no array of addresses; "
+                        "pass that of the slices' addresses on the device", about->name,
+                        (unsigned long long)t->address);
+//@ end
         if (t->address == 0 && !empty && !of->operand[i].may_be_null)
             return fail(error, ${T}_INVALID, 0, "%s is NULL; pass the tensor's device address", about->name);
         if (t->address >> ${map.address_bits} != 0)
@@ -80,7 +89,14 @@ APART ${STATIC}int refuse_alignment(const struct tables *of, int target, const s
         const unsigned long long align = r->align, element = about->element_bytes;
         const unsigned long long address = (unsigned long long)t->address;
         const unsigned long long row = (unsigned long long)t->dim[about->rank - 1] * element;
+//@ if host.part.pointers then
+        if (of->operand[i].pointers && t->align % align != 0)
+            return fail(error, ${T}_INVALID, 0, "%s_align is %llu, no multiple of %llu bytes, which the addresses of "
+                        "its slices must be multiples of", about->name, (unsigned long long)t->align, align);
+        if (address % align != 0 && !of->operand[i].pointers)
+//@ else
         if (address % align != 0)
+//@ end
             return fail(error, ${T}_INVALID, 0,
                         "%s is 0x%llx, no multiple of %llu bytes; move the tensor's start, to 0x%llx for example [%s]",
                         about->name, address, align, address - address % align,

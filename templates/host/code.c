@@ -90,7 +90,9 @@ static const struct ${T}_tensor tensors[] = {
 //@         signs = signs + (d.may_be_negative and 1 << d.index or 0)
 //@         large = large + (d.may_be_large and 1 << d.index or 0)
 //@     end
-//@     rows[n] = "{" .. csv { t.may_be_null and 1 or 0, signs, large } .. "}"
+//@     local row = { t.may_be_null and 1 or 0, signs, large }
+//@     if host.part.pointers then row[4] = t.pointers and 1 or 0 end
+//@     rows[n] = "{" .. csv(row) .. "}"
 //@ end
 //@ all = csv(rows)
 static const struct operand operands[] = {

@@ -101,6 +101,16 @@ INLINE uint64_t unaligned(const struct tensor *t, int rank, uint64_t bytes, uint
     return low & mask;
 }
 
+//@ if host.part.pointers then
+/* The same of slices with addresses of their own. */
+INLINE uint64_t unaligned_slices(const struct tensor *t, int rank, uint64_t bytes, uint64_t mask, int whole_rows)
+{
+    struct tensor slices = *t;
+    slices.address = t->align;
+    return unaligned(&slices, rank, bytes, mask, whole_rows);
+}
+
+//@ end
 /* The grid of a launch into its parameters; an extent of 0 anywhere stores zeros. n: blocks along x, y and z, items
  * that blocks count and lists of turns, or 0. */
 INLINE int put_grid(const int64_t *n, uint32_t *grid, struct ${T}_error *error)
@@ -201,4 +211,26 @@ INLINE void put_map(const struct ${T}_state *k, int patched, const struct map *m
     address = map_view(t, rank, bytes, dim, stride);
     patch_map(map, (uint32_t)rank, address, dim, stride);
 }
+//@     if host.part.pointers then
+
+/* The same of slices with addresses of their own: to the map's address, ${map.base}, the kernel adds a slice's by two
+ * coordinates, of which the low one has ${map.low_bits} bits and counts ${map.unit} bytes. They are in the place of dimension 0. */
+INLINE void put_map_of_slices(const struct ${T}_state *k, int patched, const struct map *m, uint64_t *map,
+                              const struct tensor *t, int rank, uint64_t bytes, int *status, struct ${T}_error *error)
+{
+    struct tensor all;
+    int d;
+    all.address = ${map.base};
+    all.align = 0;
+    all.dim[0] = (int64_t)1 << ${map.high_bits};
+    all.dim[1] = (int64_t)1 << ${map.low_bits};
+    all.stride[0] = (int64_t)(((uint64_t)${map.unit} << ${map.low_bits}) / bytes);
+    all.stride[1] = (int64_t)(${map.unit} / bytes);
+    for (d = 1; d < rank; d++) {
+        all.dim[d + 1] = t->dim[d];
+        all.stride[d + 1] = d + 1 < rank ? t->stride[d] : 1;
+    }
+    put_map(k, patched, m, map, &all, rank + 1, bytes, status, error);
+}
+//@     end
 //@ end

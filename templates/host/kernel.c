@@ -26,7 +26,8 @@
 //@         end
 //@         if r.mask > 0 then
 //@             local what = csv { r.rank, r.bytes, r.mask, r.whole_rows }
-//@             low[#low + 1] = table.concat { "unaligned(&t[at_", r.tensor, "], ", what, ")" }
+//@             local word = r.pointers and "unaligned_slices" or "unaligned"
+//@             low[#low + 1] = table.concat { word, "(&t[at_", r.tensor, "], ", what, ")" }
 //@         end
 //@     end
 //@     local fit = #low > 0 and "(" .. table.concat(low, " | ") .. ") == 0" or "1"
@@ -42,7 +43,8 @@
 //@             local m = host.map[q.map + 1]
 //@             local given = csv { "k", "patched", "&maps[maps_of[v][" .. maps .. "]]", "word + " .. q.word }
 //@             local bytes = m.element_bytes
-//@             line("put_map(", given, ", &t[at_", q.tensor, "], ", m.rank, ", ", bytes, ", &status, error);")
+//@             local word = q.pointers and "put_map_of_slices(" or "put_map("
+//@             line(word, given, ", &t[at_", q.tensor, "], ", q.rank, ", ", bytes, ", &status, error);")
 //@             maps = maps + 1
 //@         elseif q.kind == "pointer" then
 //@             line("put(word, ", q.offset, ", &t[at_", q.tensor, "].address, 8);")

@@ -65,13 +65,27 @@ struct ${NAME}_args {
 //@     local qualifier = t.out > 0 and "" or "const "
 //@     local use = t.out > 0 and "written" or t.may_be_null and "read, NULL where nothing is read of it" or "read"
 //@     local best = t.best_align > t.align and ", at best " .. t.best_align or ""
+//@     if t.pointers then
+    ${qualifier}void *const *${t.name}; /* device address of [${t.slices}] device addresses, of ${t.dtype} [${t.slice}] each, ${use}; a multiple of 8 bytes */
+//@     else
     ${qualifier}void *${t.name}; /* device address of ${t.dtype} [${t.shape}], ${use}; a multiple of ${t.align} bytes${best} */
+//@     end
 //@ end
 //@ for _, t in ipairs(host.tensor) do
 //@     if t.rank > 1 then
 //@         local strides = t.rank - 1
 //@         local also = t.align > t.bytes and "; whole multiples of " .. t.align .. " bytes" or ""
+//@         if t.pointers then
+//@             local default = t.rank > 2 and ", then 0 stands for " .. t.default_stride .. also or ""
+    int64_t ${t.name}_stride[${strides}]; /* elements of ${t.name} to the next index: [0], of addresses, is not looked at${default} */
+//@         else
     int64_t ${t.name}_stride[${strides}]; /* elements of ${t.name} to the next index; 0 stands for ${t.default_stride}${also} */
+//@         end
+//@     end
+//@ end
+//@ for _, t in ipairs(host.tensor) do
+//@     if t.pointers then
+    uint32_t ${t.name}_align; /* bytes that all addresses in ${t.name} are multiples of, which no host can see: ${t.align} or more; 0 stands for ${t.best_align} */
 //@     end
 //@ end
 //@ for _, d in ipairs(host.symbol) do

@@ -37,6 +37,10 @@ INLINE void resolve(const struct ${NAME}_args *args, int dense, struct tensor *t
 //@     for _, d in ipairs(t.dim) do
     t[at_${t.name}].dim[${d.index}] = ${d.c};
 //@     end
+//@     if t.pointers then
+    t[at_${t.name}].align = args->${t.name}_align;
+    t[at_${t.name}].stride[0] = (int64_t)1 << 32; /* of addresses: one that nothing refuses */
+//@     end
 //@     for _, s in ipairs(t.stride) do
     t[at_${t.name}].stride[${s.index}] = stride_of(dense, args->${t.name}_stride[${s.index}], ${s.c});
 //@     end
@@ -184,6 +188,7 @@ INLINE uint64_t odd_tensors(const struct tensor *t, int dense)
 //@ for _, t in ipairs(host.tensor) do
 //@     local name = "t[at_" .. t.name .. "]"
 //@     one[#one + 1], any[#any + 1] = "(" .. name .. ".address - 1)", name .. ".address"
+//@     if t.pointers then odd[#odd + 1] = "(0 - (" .. name .. ".address & 7))" end
 //@     for _, d in ipairs(t.dim) do
 //@         if not seen[d.c] then odd[#odd + 1] = "odd_extent(" .. name .. ".dim[" .. d.index .. "])" end
 //@         seen[d.c] = true

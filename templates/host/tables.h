@@ -6,6 +6,9 @@
 /* A tensor as one call has it: extents and strides in elements, in memory order, the innermost last. */
 struct tensor {
     uint64_t address;
+//@ if host.part.pointers then
+    uint64_t align; /* 0, or of slices with addresses of their own what these divide by */
+//@ end
     int64_t dim[${host.rank}], stride[${host.rank}];
 };
 
@@ -22,6 +25,9 @@ struct size {
 struct operand {
     int may_be_null;
     unsigned signs, large; /* extents that sizes may make negative, or more than a tensor map takes */
+//@ if host.part.pointers then
+    int pointers;          /* the address is that of an array: of each slice's along dimension 0 */
+//@ end
 };
 
 /* What the variant of an architecture that asks least asks of a tensor. */

@@ -58,7 +58,7 @@ struct expected {
 };
 static const struct expected expected[] = {
 //@ for _, t in ipairs(python.tensor) do
-//@     local out = t.kind ~= "" and 1 or 0
+//@     local out = t.kind ~= "" and not t.pointers and 1 or 0
     {"${t.shape}", ${t.rank}, ${t.code}, ${t.bits}, ${t.raw}, ${out}},
 //@ end
 };

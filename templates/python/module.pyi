@@ -48,7 +48,8 @@ def ${NAME}(
 //@ for _, t in ipairs(python.tensor) do
 //@     local how = t.kind == "" and "read" or t.kind == "added" and "added to" or "written"
 //@     local also = t.made and "; None: made by the framework" or t.may_be_null and "; None where nothing is read of it" or ""
-    ${t.name}: ${t.dtype} [${t.shape}], ${how}${also}
+//@     local what = t.pointers and "addresses, at multiples of 16, of " .. t.of .. " [" .. t.slice .. "], " or ""
+    ${t.name}: ${t.dtype} [${t.shape}], ${what}${how}${also}
 //@ end
 //@ for _, s in ipairs(python.scalar) do
     ${s.name}: ${s.dtype}

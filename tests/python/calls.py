@@ -232,6 +232,28 @@ try:
 except KeyboardInterrupt:
     check(True, "an interrupt stays one")
 
+# ---- arrays of addresses ----
+
+import py_pointers
+py_pointers.load(fake_gpu.driver())
+addresses = tensor((3,), INT, 64)
+
+
+def pointers(a=addresses, b=addresses, d=addresses, **sizes):
+    return py_pointers.py_pointers(a, b, d, **{"M": 20, "N": 24, "K": 72, **sizes})
+
+
+check(done("three arrays of addresses", pointers) is addresses, "that of the results is returned")
+done("of unsigned numbers", lambda: pointers(tensor((3,), UINT, 64)))
+done("of results, read only", lambda: pointers(d=tensor((3,), INT, 64, flags=1)))
+refused("a matrix in their place", lambda: pointers(tensor((3, 20, 72))), TypeError, "'A' (position 1)", "must be int64")
+refused("of another length", lambda: pointers(b=tensor((2,), INT, 64)), ValueError, "'B' (position 2)", "(2,)", "(3,)")
+refused("none", lambda: pointers(d=None), TypeError, "'D' (position 3)")
+refused("at no multiple of 8", lambda: pointers(tensor((3,), INT, 64, data=0x7f0000000004)), ValueError,
+        "no multiple of 8 bytes")
+refused("a size that is not said", lambda: py_pointers.py_pointers(addresses, addresses, addresses, M=20, N=24),
+        TypeError, "'K'")
+
 # ---- references ----
 
 gc.collect()

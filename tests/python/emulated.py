@@ -74,6 +74,23 @@ if sys.argv[1] == "sm_90a":
         check(False, "a workspace that is too small")
     except ValueError as fault:
         check("argument 'workspace': 64 bytes" in str(fault), "a workspace that is too small", fault)
+
+    # Three products of matrices that lie here and there.
+    import py_pointers
+    py_pointers.load(driver)
+    P, M, N, K = 3, 20, 24, 72
+    values = [[[(7 * i + 3 * p + of) % 11 - 5 for i in range(rows * K)] for p in range(P)]
+              for of, rows in ((0, M), (1, N))]
+    places = [[fake_gpu.upload(bf16(one)) for one in reversed(of)][::-1] for of in values]
+    places.append([fake_gpu.upload(poison * (4 * M * N)) for _ in range(P)])
+    A, B, D = (on_device((P,), array.array("q", of).tobytes(), code, 64)
+               for of, code in zip(places, (INT, UINT, INT)))
+    py_pointers.py_pointers(A, B, D, M=M, N=N, K=K)
+    for p in range(P):
+        got = array.array("f", fake_gpu.download(places[2][p], 4 * M * N))
+        a, b = values[0][p], values[1][p]
+        check(list(got) == [float(sum(a[m * K + k] * b[n * K + k] for k in range(K)))
+                            for m in range(M) for n in range(N)], "py_pointers: every element of product %d" % p)
 else:
     import py_rows
     py_rows.load(driver)

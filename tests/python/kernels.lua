@@ -21,6 +21,19 @@ kernel "py_conv" {
   Y = tensor { P * R * C, N, dtype = "bf16" }, padding = 1, arch = { sm_90a = {} },
 }
 
+-- Matrices with addresses of their own, whose sizes no shape says.
+kernel "py_pointers" {
+  axes = "p m n k", grid = { p = P, m = M, n = N }, tile = { m = 64, n = 32, k = 64 }, arch = { sm_90a = {} },
+  A = tensor { P, M, K, dtype = "bf16", pointers = "P" }, B = tensor { P, N, K, dtype = "bf16", pointers = "P" },
+  D = tensor { P, M, N, dtype = "fp32", out = true, pointers = "P" },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    store(t.D, at.p, m, n, loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
+      return dot(load(t.A, at.p, m, span(k, tile.k)), load(t.B, at.p, n, span(k, tile.k)):t(), sum)
+    end))
+  end,
+}
+
 -- Two outputs that can be made, of shapes that are long to write.
 kernel "py_pair" {
   x = tensor { R, C, dtype = "fp32" },

@@ -9,6 +9,7 @@
 #include "emit/host/host_parts.h"
 #include "emit/host/host_python.h"
 #include "emit/template/text.h"
+#include "plan/map_pointers.h"
 #include "plan/reads.h"
 #include "tensormap/tensormap.h"
 
@@ -253,11 +254,14 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
     sink_integer(s, "bytes", (int64_t)tw_dtype_bytes(t->dtype));
     sink_integer(s, "rank", t->rank);
     sink_integer(s, "out", t->out);
+    sink_boolean(s, "pointers", t->pointers);
     sink_integer(s, "align", align);
     sink_integer(s, "best_align", best);
     sink_boolean(s, "may_be_null", host_may_be_null(f, index));
     words(s, "shape", p, t->dim, t->rank);
-    words(s, "default_stride", p, t->stride, t->rank - 1);
+    words(s, "slices", p, t->dim, 1);
+    words(s, "slice", p, t->dim + 1, t->rank - 1);
+    words(s, "default_stride", p, t->stride + t->pointers, t->rank - 1 - t->pointers);
     sink_array(s, "dim");
     for (int d = 0; d < t->rank; d++) {
         sink_object(s, NULL);
@@ -269,7 +273,7 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
     }
     sink_end(s);
     sink_array(s, "stride");
-    for (int d = 0; d + 1 < t->rank; d++) {
+    for (int d = t->pointers; d + 1 < t->rank; d++) {
         sink_object(s, NULL);
         sink_integer(s, "index", d);
         formula(f, s, "c", p, t->stride[d]);
@@ -291,8 +295,8 @@ static void arguments(const struct host_facts *f, const struct sink *s)
     for (int i = 0; i < p->tensor_count; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         tensor(f, s, i);
-        rank = t->rank > rank ? t->rank : rank;
-        has_stride = has_stride || t->rank > 1;
+        rank = map_rank(t) > rank ? map_rank(t) : rank;
+        has_stride = has_stride || t->rank - t->pointers > 1;
     }
     sink_end(s);
     sink_integer(s, "rank", f->shared ? SPEC_MAX_RANK : rank);
@@ -375,6 +379,7 @@ static void rules(const struct sink *s, const struct plan *p)
         int bytes = (int)tw_dtype_bytes(t->dtype), align = host_align(p, i);
         sink_object(s, NULL);
         sink_text(s, "tensor", t->name);
+        sink_boolean(s, "pointers", t->pointers);
         sink_integer(s, "rank", t->rank);
         sink_integer(s, "bytes", bytes);
         sink_integer(s, "align", align);
@@ -411,6 +416,10 @@ static void params(const struct host_facts *f, const struct sink *s, const struc
             sink_integer(s, "map", f->map_of[image][q->index]);
         if (q->kind == PLAN_PARAM_MAP || q->kind == PLAN_PARAM_POINTER || q->kind == PLAN_PARAM_STRIDE)
             sink_text(s, "tensor", p->tensor[q->tensor].name);
+        if (q->kind == PLAN_PARAM_MAP) {
+            sink_integer(s, "rank", p->tensor[q->tensor].rank);
+            sink_boolean(s, "pointers", p->tensor[q->tensor].pointers);
+        }
         if (q->kind == PLAN_PARAM_DIM)
             sink_text(s, "symbol", p->symbol[q->index]);
         if (q->kind == PLAN_PARAM_SCALAR)
@@ -555,8 +564,10 @@ static void walk(const void *model, const struct sink *s)
         words_of_params = (p->param_bytes + 7) / 8 > words_of_params ? (p->param_bytes + 7) / 8 : words_of_params;
         parts.source = parts.source || m->image[i].source;
         parts.text = parts.text || m->image[i].source || m->image[i].ptx;
-        for (int n = 0; n < p->tensor_count; n++)
+        for (int n = 0; n < p->tensor_count; n++) {
             parts.windows = parts.windows || p->tensor[n].window.dims > 0;
+            parts.pointers = parts.pointers || p->tensor[n].pointers;
+        }
     }
     parts.workspace = workspace > 0;
     for (int i = 0; i + 1 < f->plan->symbol_count; i++)

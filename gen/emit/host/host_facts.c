@@ -6,6 +6,7 @@
 #include "architecture.h"
 #include "emit/host/host_choice.h"
 #include "emit/template/text.h"
+#include "plan/map_pointers.h"
 #include "plan/map_windows.h"
 #include "tensormap/tensormap.h"
 
@@ -60,11 +61,13 @@ static int check_names(const struct host_facts *f, struct diag_set *diags)
     const struct plan *p = f->plan;
     int count = 0, status = check_name(f, diags, f->model->name);
     const char **field =
-        arena_alloc(f->arena, sizeof *field * (size_t)(2 * p->tensor_count + p->symbol_count + p->scalar_count + 1));
+        arena_alloc(f->arena, sizeof *field * (size_t)(3 * p->tensor_count + p->symbol_count + p->scalar_count + 1));
     if (!field)
         return 3;
     for (int i = 0; i < p->tensor_count; i++) {
         field[count++] = p->tensor[i].name;
+        if (p->tensor[i].pointers && !(field[count++] = arena_format(f->arena, "%s_align", p->tensor[i].name)))
+            return 3;
         if (p->tensor[i].rank > 1 && !(field[count++] = arena_format(f->arena, "%s_stride", p->tensor[i].name)))
             return 3;
     }
@@ -313,7 +316,7 @@ static int decide_formulas(struct host_facts *f, struct diag_set *diags)
         const struct plan_tensor *t = &p->tensor[i];
         for (int d = 0; d < t->rank && !status; d++)
             status = guard(f, p, t->dim[d], arena_format(f->arena, "the extents of %s", t->name));
-        for (int d = 0; d + 1 < t->rank && !status; d++)
+        for (int d = t->pointers; d + 1 < t->rank && !status; d++)
             status = guard(f, p, t->stride[d], arena_format(f->arena, "the strides of %s", t->name));
     }
     for (int n = 0; n < f->model->image_count; n++)
@@ -396,8 +399,11 @@ static int encode_image(struct host_facts *f, struct host_map *h, int capability
         .l2 = (uint32_t)h->map->l2_promotion,
     };
     for (int i = 0; i < h->map->rank; i++) {
+        const int dim = map_dim(h->tensor, i);
         int64_t extent;
-        if (expr_is_int(&h->plan->graph, h->tensor->dim[h->map->rank - 1 - i], &extent) && extent > 0)
+        if (dim < 0)
+            h->constant[i] = map_pointer_extent(h->tensor, i);
+        else if (expr_is_int(&h->plan->graph, h->tensor->dim[dim], &extent) && extent > 0)
             h->constant[i] = (uint64_t)extent;
         const bool spatial = h->tensor->window.dims && i > 0 && i + 1 < h->map->rank;
         call.dim[i] = h->constant[i] ? h->constant[i] : spatial ? MAP_IMAGE : 1;
@@ -436,7 +442,7 @@ static int decide_maps(struct host_facts *f, struct diag_set *diags)
             const struct plan_map *map = &p->map[m];
             const struct plan_tensor *tensor = &p->tensor[map->tensor];
             int at = 0;
-            if (map->rank != tensor->rank)
+            if (map->rank != map_rank(tensor))
                 return fault(f, diags, map->name, "HOST-MAP", "the tensor map has another rank than its tensor");
             while (at < f->map_count && !equal_maps(p, map, f->map[at].plan, f->map[at].map))
                 at++;
@@ -498,7 +504,8 @@ static int check_plans(const struct host_facts *f, struct diag_set *diags)
             same = strcmp(q->scalar[n].name, p->scalar[n].name) == 0 && q->scalar[n].dtype == p->scalar[n].dtype;
         for (int n = 0; same && n < p->tensor_count; n++)
             same = strcmp(q->tensor[n].name, p->tensor[n].name) == 0 && q->tensor[n].dtype == p->tensor[n].dtype &&
-                   q->tensor[n].rank == p->tensor[n].rank && q->tensor[n].out == p->tensor[n].out;
+                   q->tensor[n].rank == p->tensor[n].rank && q->tensor[n].out == p->tensor[n].out &&
+                   q->tensor[n].pointers == p->tensor[n].pointers;
         if (!same)
             return fault(f, diags, NULL, "HOST-PLAN", "the Plans of a kernel differ in sizes, tensors or scalars");
         int end = 0;

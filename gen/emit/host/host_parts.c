@@ -4,6 +4,7 @@
 
 #include "emit/host/host.h"
 #include "emit/host/host_maps.h"
+#include "plan/map_pointers.h"
 #include "tensormap/tensormap.h"
 
 const struct host_parts host_all_parts = {
@@ -11,6 +12,7 @@ const struct host_parts host_all_parts = {
     .text = true,
     .maps = true,
     .windows = true,
+    .pointers = true,
     .sizes = true,
     .tuned = true,
     .lists = true,
@@ -31,6 +33,10 @@ static void map_rules(const struct sink *s)
     sink_text(s, "extent", tw_tensormap_rule_name(TW_TENSORMAP_RULE_DIM));
     sink_text(s, "stride", tw_tensormap_rule_name(TW_TENSORMAP_RULE_STRMAX));
     sink_text(s, "stride_align", tw_tensormap_rule_name(TW_TENSORMAP_RULE_STR16));
+    sink_integer(s, "base", POINTERS_BASE);
+    sink_integer(s, "unit", POINTERS_UNIT);
+    sink_integer(s, "low_bits", POINTERS_LOW_BITS);
+    sink_integer(s, "high_bits", POINTERS_HIGH_BITS);
     sink_end(s);
 }
 
@@ -44,6 +50,7 @@ void host_parts(const struct sink *s, const struct host_parts *parts, const char
     sink_boolean(s, "text", parts->text);
     sink_boolean(s, "maps", parts->maps);
     sink_boolean(s, "windows", parts->windows);
+    sink_boolean(s, "pointers", parts->pointers);
     sink_boolean(s, "sizes", parts->sizes);
     sink_boolean(s, "tuned", parts->tuned);
     sink_boolean(s, "lists", parts->lists);

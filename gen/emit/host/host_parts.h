@@ -8,7 +8,7 @@
 
 struct host_parts {
     bool source, text; /* compiles sources; has any text, PTX as well */
-    bool maps, windows;
+    bool maps, windows, pointers;
     bool sizes; /* of the arguments: any */
     bool tuned, lists, counted, workspace;
     bool debug;

@@ -102,6 +102,12 @@ struct source {
     int64_t factor;
 };
 
+/* Dims of the tensor that a call has: addresses of slices are one of their number. */
+static int dims_of(const struct plan_tensor *t)
+{
+    return t->pointers ? 1 : t->rank;
+}
+
 /* Of tensors that are always there, those that are read before those that are written, an extent that is the size
  * itself before a multiple of it. */
 static struct source source_of(const struct host_facts *f, int symbol)
@@ -110,11 +116,11 @@ static struct source source_of(const struct host_facts *f, int symbol)
     struct source best = {-1, 0, 1};
     int least = 4;
     for (int i = 0; i < p->tensor_count; i++)
-        for (int d = 0; d < p->tensor[i].rank && !host_may_be_null(f, i); d++) {
+        for (int d = 0; d < dims_of(&p->tensor[i]) && !host_may_be_null(f, i); d++) {
             int64_t factor;
             if (symbol_of(p, p->tensor[i].dim[d], &factor) != symbol)
                 continue;
-            int cost = 2 * p->tensor[i].out + (factor > 1);
+            int cost = 2 * (p->tensor[i].out && !p->tensor[i].pointers) + (factor > 1);
             if (cost < least) {
                 best = (struct source){i, d, factor};
                 least = cost;
@@ -128,7 +134,7 @@ static bool is_made(const struct host_facts *f, int tensor)
 {
     const struct plan *p = f->plan;
     const bool added = f->model->added && f->model->added[tensor];
-    bool made = p->tensor[tensor].out && !added;
+    bool made = p->tensor[tensor].out && !p->tensor[tensor].pointers && !added;
     for (int i = 0; i + 1 < p->symbol_count && made; i++) {
         const struct source from = source_of(f, i);
         for (int d = 0; d < p->tensor[tensor].rank; d++)
@@ -155,22 +161,25 @@ static void words(const struct host_facts *f, const struct sink *s, const char *
     sink_text(s, key, one);
 }
 
-static void shape(const struct host_facts *f, const struct sink *s, const struct plan_tensor *t)
+static void shape(const struct host_facts *f, const struct sink *s, const char *key, const struct plan_tensor *t,
+                  int from, int to)
 {
     char line[1024] = "";
     size_t at = 0;
-    for (int d = 0; d < t->rank && at < sizeof line; d++) {
+    for (int d = from; d < to && at < sizeof line; d++) {
         char one[256];
         expr_print_lua(&f->plan->graph, t->dim[d], f->plan->symbol, one, sizeof one);
-        at += (size_t)snprintf(line + at, sizeof line - at, "%s%s", d ? ", " : "", one);
+        at += (size_t)snprintf(line + at, sizeof line - at, "%s%s", d > from ? ", " : "", one);
     }
-    sink_text(s, "shape", line);
+    sink_text(s, key, line);
 }
 
 static void tensor(const struct host_facts *f, const struct sink *s, int index)
 {
     const struct plan_tensor *t = &f->plan->tensor[index];
-    const struct tw_dtype_info *type = tw_dtype_info(t->dtype);
+    /* Addresses of slices come as a tensor of theirs. */
+    const struct tw_dtype_info *type = tw_dtype_info(t->pointers ? TW_INT64 : t->dtype);
+    const int rank = dims_of(t);
     const bool added = f->model->added && f->model->added[index];
     sink_object(s, NULL);
     sink_text(s, "name", t->name);
@@ -178,14 +187,17 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
     sink_text(s, "kind", !t->out ? "" : added ? "added" : "out");
     sink_boolean(s, "may_be_null", host_may_be_null(f, index));
     sink_boolean(s, "made", is_made(f, index));
-    sink_integer(s, "rank", t->rank);
+    sink_boolean(s, "pointers", t->pointers);
+    sink_integer(s, "rank", rank);
     sink_text(s, "dtype", type->name);
     sink_integer(s, "code", type->dlpack_code);
     sink_integer(s, "bits", (int)type->bits);
-    sink_integer(s, "raw", type->kind == TW_KIND_FLOAT && type->bits == 8);
-    shape(f, s, t);
+    sink_integer(s, "raw", t->pointers || (type->kind == TW_KIND_FLOAT && type->bits == 8));
+    shape(f, s, "shape", t, 0, rank);
+    sink_text(s, "of", tw_dtype_name(t->dtype));
+    shape(f, s, "slice", t, 1, t->rank);
     sink_array(s, "dim");
-    for (int d = 0; d < t->rank; d++) {
+    for (int d = 0; d < rank; d++) {
         sink_object(s, NULL);
         sink_integer(s, "index", d);
         formula(f, s, "c", t->dim[d]);
@@ -194,7 +206,7 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
     }
     sink_end(s);
     sink_array(s, "stride");
-    for (int d = 0; d + 1 < t->rank; d++) {
+    for (int d = 0; d + 1 < rank; d++) {
         sink_object(s, NULL);
         sink_integer(s, "index", d);
         formula(f, s, "c", t->stride[d]);

@@ -37,6 +37,9 @@ static bool is_store(const struct program_op *o)
 static bool takes(const struct spec_kernel *kernel, const struct program *program, const struct arch *arch)
 {
     bool asked = false;
+    for (int i = 0; i < kernel->tensor_count; i++)
+        if (kernel->tensor[i].pointers)
+            return false; /* threads do: what is moved is a tile of a slice */
     for (int i = 0; i < program->op_count; i++) {
         const struct program_op *o = &program->op[i];
         const struct spec_via *via = program_via(kernel, o);

@@ -153,7 +153,7 @@ static int find_along(const struct derive *d, const struct derive_early *e, cons
     for (int k = 0; n->op == EXPR_TENSOR && n->rank > 1 && k < n->rank; k++) {
         if (!(needs[g->index[n->first_index + k]] & A_TURN))
             continue;
-        if (along)
+        if (along || (k == 0 && d->work.l->plan->tensor[n->integer].pointers))
             return 0;
         along = plan_some(k);
     }

@@ -130,7 +130,7 @@ static bool is_moved(enum tw_dtype dtype)
 static void fix_strides(const struct expr_graph *g, struct plan_tensor *t, int gathered)
 {
     int64_t stride = 1, extent;
-    for (int d = t->rank - 1; d >= gathered; d--) {
+    for (int d = t->rank - 1; d >= gathered && d >= t->pointers; d--) {
         int64_t given;
         if (d < t->rank - 1 && (!expr_is_int(g, t->stride[d], &given) || given != stride))
             return;

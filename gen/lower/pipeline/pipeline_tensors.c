@@ -413,7 +413,8 @@ static int add_extents(struct plan *p, int tensor)
 }
 
 /* The extents of tensors that threads read, as nodes of plan.fused: extent.NAME.d0, ... Of those whose elements steps
- * read one by one, of those that threads copy, and of images, whose windows are counted by them. */
+ * read one by one, of those that threads copy, of images, whose windows are counted by them, and of those of which a
+ * map holds no address. */
 static int element_extents(struct plan *p)
 {
     int elements = p->fused.count;
@@ -428,6 +429,12 @@ static int element_extents(struct plan *p)
         if (add_extents(p, tensor))
             return 3;
     }
+    for (int i = 0; i < p->tensor_count; i++)
+        if (p->tensor[i].pointers && p->tensor[i].map >= 0 && !added[i]) {
+            added[i] = true;
+            if (add_extents(p, i))
+                return 3;
+        }
     for (int r = 0; r < p->ring_count; r++)
         for (int i = 0; i < p->ring[r].tensor_count; i++) {
             int tensor = p->ring[r].tensor[i];

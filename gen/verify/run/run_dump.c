@@ -56,8 +56,7 @@ int run_dump(struct run *run, const struct trial *t, const struct run_case *one,
     for (int i = 0; i < t->tensor_count && status == TW_OK; i++) {
         const enum tw_dtype dtype = p->tensor[i].dtype;
         struct trial_tensor *from = &t->tensor[i];
-        if (p->tensor[i].out &&
-            (status = tw_device_download(run->device, from->host, from->buffer, from->bytes, error)))
+        if (p->tensor[i].out && (status = trial_download(t, i, error)))
             break; /* comparing has left nothing on the host */
         unsigned char *bytes = dense(rt, from, dtype);
         json_object_array_add(tensors, describe(&p->tensor[i], &t->tensor[i].shape));
