@@ -115,11 +115,28 @@ __attribute__((target("avx2"))) static void add_row_wide(const struct meaning_do
 {
     add_products(d, a, to, magnitude);
 }
-#define WIDE __builtin_cpu_supports("avx2")
-#else
-#define add_row_wide add_row
-#define WIDE 0
+
+__attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))) static void
+add_row_widest(const struct meaning_dot *d, const double *a, double *restrict to, double *restrict magnitude)
+{
+    add_products(d, a, to, magnitude);
+}
 #endif
+
+typedef void add_function(const struct meaning_dot *d, const double *a, double *restrict to,
+                          double *restrict magnitude);
+
+/* By the widest vectors that this processor has. */
+static add_function *adds_rows(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+        return add_row_widest;
+    if (__builtin_cpu_supports("avx2"))
+        return add_row_wide;
+#endif
+    return add_row;
+}
 
 int meaning_dot_bits(enum tw_dtype dtype)
 {
@@ -192,7 +209,8 @@ void meaning_dot(struct meaning_dot *d)
 {
     int64_t n = d->n;
     double *magnitude = d->scratch, *carried = d->scratch + n, *small = d->scratch + 2 * n;
-    bool wide = WIDE, any_small = false;
+    add_function *add = adds_rows();
+    bool any_small = false;
     int quantum_b = meaning_quantum(d->b.at.real, d->k * n);
     bool inexact = false, exact_operands = d->a.exact && d->b.exact, had_bounds = !d->result.exact;
     for (int64_t k = 0; k < d->k; k++) {
@@ -216,7 +234,7 @@ void meaning_dot(struct meaning_dot *d)
         if (had_bounds)
             for (int64_t j = 0; j < n; j++)
                 carried[j] += bound[j];
-        (wide ? add_row_wide : add_row)(d, a, to, magnitude);
+        add(d, a, to, magnitude);
         if (any_small || has_subnormal(a, ea, d->k, d->least))
             add_subnormal(d, a, ea, small, magnitude);
         for (int64_t j = 0; j < n; j++) {
