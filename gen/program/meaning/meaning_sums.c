@@ -33,25 +33,38 @@ static double power_of_two(int exponent)
     return power;
 }
 
+/* What the sums of so many terms of one quantum have in common: up to which magnitudes all partial sums are exact, and
+ * what of a magnitude additions come to beyond that. */
+struct reach {
+    double exact, grown, least;
+};
+
 /* The partial sums of multiples of a quantum q are multiples of it, and none is larger than the sum of magnitudes: up
  * to 2^bits q all are exact. Else each of the n - 1 additions takes half an ulp of a partial sum. Tensor cores truncate
  * where they align 16 products at a time, yet with bits beyond fp32's: the same bound covers them, where the magnitude
  * of a product is that of the exponents by which it is aligned (add_subnormal). */
+static struct reach reach_of(int64_t terms, int quantum, int bits)
+{
+    double units = (double)(terms - 1) * power_of_two(-bits);
+    double grown = units < 0.5 ? units / (1 - units) : (double)INFINITY;
+    double exact = quantum == MEANING_ZEROS ? (double)INFINITY : quantum > -150 ? power_of_two(bits + quantum) : -1;
+    return (struct reach){exact, terms <= 1 ? 0 : grown, terms <= 1 ? 0 : MEANING_LEAST};
+}
+
+/* Without a branch, for vectors. */
+static inline double bound_within(double value, double magnitude, double carried, const struct reach *reach)
+{
+    double all = magnitude + carried, bound = carried + reach->grown * all + reach->least;
+    bool finite = fabs(value) <= DBL_MAX, zero = carried == 0;
+    bound = zero & (magnitude <= reach->exact) ? 0 : bound;
+    double beyond = zero & !finite ? 0 : (double)INFINITY;
+    return finite & (all <= (double)FLT_MAX) ? bound : beyond;
+}
+
 double meaning_sum_bound(double value, const struct meaning_sum *sum, int bits)
 {
-    if (isnan(sum->carried))
-        return (double)INFINITY;
-    if (!isfinite(value) || !(sum->magnitude + sum->carried <= (double)FLT_MAX))
-        return sum->carried == 0 && !isfinite(value) ? 0 : (double)INFINITY;
-    if (sum->carried == 0 && sum->quantum == MEANING_ZEROS)
-        return 0;
-    if (sum->carried == 0 && sum->quantum > -150 && sum->magnitude <= power_of_two(bits + sum->quantum))
-        return 0;
-    if (sum->terms <= 1)
-        return sum->carried;
-    double units = (double)(sum->terms - 1) * power_of_two(-bits);
-    double grown = units < 0.5 ? units / (1 - units) : (double)INFINITY;
-    return sum->carried + grown * (sum->magnitude + sum->carried) + MEANING_LEAST;
+    struct reach reach = reach_of(sum->terms, sum->quantum, bits);
+    return bound_within(value, sum->magnitude, sum->carried, &reach);
 }
 
 void meaning_sum_begin(struct meaning_sum *sum, const struct meaning_cells *cells, int64_t count)
@@ -237,14 +250,16 @@ void meaning_dot(struct meaning_dot *d)
         add(d, a, to, magnitude);
         if (any_small || has_subnormal(a, ea, d->k, d->least))
             add_subnormal(d, a, ea, small, magnitude);
+        struct reach reach = reach_of(d->k + d->has_c + d->products_round, quantum, d->bits);
+        int uncertain = 0;
         for (int64_t j = 0; j < n; j++) {
-            struct meaning_sum sum = {magnitude[j], carried[j], d->k + d->has_c + d->products_round, quantum};
             if (d->bits)
-                bound[j] = meaning_sum_bound(to[j], &sum, d->bits);
+                bound[j] = bound_within(to[j], magnitude[j], carried[j], &reach);
             else
                 bound[j] = magnitude[j] < 0x1p31 && isfinite(carried[j]) ? carried[j] : (double)INFINITY;
-            inexact = inexact || bound[j] != 0;
+            uncertain |= bound[j] != 0;
         }
+        inexact = inexact || uncertain;
     }
     d->result.exact = d->result.zeroed = !inexact;
 }
