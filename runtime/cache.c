@@ -410,6 +410,42 @@ static int look_up(struct tw_runtime *rt, const char *folder, const struct tw_ca
     return TW_ERROR_NOT_FOUND;
 }
 
+/* Of an entry that has cubin and PTX both, the one that the request asks for: the same bytes as alone. Not where the
+   compiler had something to say, as each would have said its own. */
+static int look_up_both(struct tw_runtime *rt, const char *folder, const struct tw_compile_request *request,
+                        struct tw_compiled *out, struct tw_error *error)
+{
+    struct tw_compile_request both = *request;
+    struct tw_compiled found = {.cubin = NULL};
+    struct tw_cache_key key;
+    int status;
+
+    both.outputs = TW_OUTPUT_CUBIN | TW_OUTPUT_PTX;
+    if (request->outputs == both.outputs)
+        return TW_ERROR_NOT_FOUND;
+    status = tw_cache_key(rt, &both, rt->nvrtc->build_id, &key, error);
+    if (status != TW_OK)
+        return status;
+    status = look_up(rt, folder, &key, &found, error);
+    if (status != TW_OK || *found.log) {
+        tw_compiled_free(rt, &found);
+        return status == TW_ERROR_MEMORY ? status : TW_ERROR_NOT_FOUND;
+    }
+    if (request->outputs == TW_OUTPUT_PTX) {
+        tw_free(rt, found.cubin);
+        out->ptx = found.ptx;
+        out->ptx_bytes = found.ptx_bytes;
+    } else {
+        tw_free(rt, found.ptx);
+        out->cubin = found.cubin;
+        out->cubin_bytes = found.cubin_bytes;
+        out->info = found.info;
+    }
+    out->log = found.log;
+    out->cache = TW_CACHE_HIT;
+    return TW_OK;
+}
+
 /* Take the key's lock, or go on without it: -1 where it cannot be had. Waiting ends early, with *status TW_OK, when the
    entry has come. */
 static int wait_for_lock(struct tw_runtime *rt, const char *folder, const char *lock_path,
@@ -459,6 +495,8 @@ int tw_compile_cached(struct tw_runtime *rt, const struct tw_compile_request *re
     status = tw_cache_key(rt, request, rt->nvrtc->build_id, &key, error);
     if (status == TW_OK)
         status = look_up(rt, folder, &key, out, error);
+    if (status == TW_ERROR_NOT_FOUND)
+        status = look_up_both(rt, folder, request, out, error);
     out->lookup_seconds = rt->process.now(rt->process.self) - begin;
     if (status != TW_ERROR_NOT_FOUND)
         goto done;

@@ -5,6 +5,7 @@
    checksummed file KEY.twc with cubin, PTX, log and metadata, so that nothing can be mixed; it is written under a
    temporary name in the same folder, synced and renamed. A damaged or short entry is a miss and is replaced. A lock per
    key keeps processes from compiling the same kernel at once; correctness never depends on it. No times are in the key.
+   Who wants a cubin alone, or PTX alone, is also served by an entry that has both.
 
    Environment: $TILEWRIGHT_CACHE, else $XDG_CACHE_HOME/tilewright, else $HOME/.cache/tilewright, else no cache.
    TILEWRIGHT_CACHE=off switches it off. */

@@ -262,16 +262,10 @@ if [ -n "$nvcc" ]; then
 else
     skip "build --with nvcc" "no nvcc that compiles"
 fi
+# Every variant of every spec: tests/spills.sh.
 if [ -n "$sanitized" ]; then
     tilewright "$top" "$work/cold1" build "$plain" --kernel gemm_bf16 -o "$work/all/gemm" --keep
     [ "$status" -eq 0 ] && [ -z "$(spilling "$work/out")" ]
     ok $? "gemm_bf16: no spills, no local memory"
-else
-    for path in specs/*.lua; do
-        case $path in *.tuned.lua) continue ;; esac
-        tilewright "$top" "$shared_cache" build "$path" -o "$work/all/${path##*/}"
-        [ "$status" -eq 0 ] && [ -z "$(spilling "$work/out")" ]
-        ok $? "build $path: no spills, no local memory in any variant"
-    done
 fi
 end

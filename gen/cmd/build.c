@@ -143,7 +143,7 @@ static bool serves_newer(const struct compile *c, const struct compile_unit *uni
 /* How it is built. */
 struct build_how {
     bool with[COMPILE_WITH_COUNT];
-    bool keep, no_ptx;
+    bool keep, no_ptx, lines;
     const char *folder, *depfile;
     const char *rules; /* for ninja, which are all that is written then */
 };
@@ -160,7 +160,8 @@ static int build(struct compile *c, const struct compile_choice *choice, const s
     for (int i = 0; i < c->unit_count; i++) {
         c->unit[i].wanted = true;
         c->unit[i].newer = !how->no_ptx && serves_newer(c, &c->unit[i]);
-        c->unit[i].outputs = keep || c->unit[i].newer ? TW_OUTPUT_CUBIN | TW_OUTPUT_PTX : TW_OUTPUT_CUBIN;
+        c->unit[i].line_info = how->lines;
+        c->unit[i].outputs = keep || how->lines || c->unit[i].newer ? TW_OUTPUT_CUBIN | TW_OUTPUT_PTX : TW_OUTPUT_CUBIN;
     }
     for (int w = 0; w < COMPILE_WITH_COUNT; w++) {
         int result = with[w] ? compile_cubins(c, (enum compile_with)w) : 0;
@@ -193,6 +194,8 @@ int cmd_build(int argc, char **argv)
         {"--with", OPTION_TEXT, &compilers, "nvrtc,nvcc", "which compilers; of both, nvrtc's cubins are kept"},
         {"--no-ptx", OPTION_FLAG, &how.no_ptx, NULL,
          "no PTX of the newest architecture without a suffix, which runs where no cubin does"},
+        {"--lines", OPTION_FLAG, &how.lines, NULL,
+         "cubins say which lines their instructions come from, for profilers; `run` on the emulator finds their PTX"},
         {"--keep", OPTION_FLAG, &how.keep, NULL, "leave PTX, cubin and (where a disassembler is found) SASS too"},
         {"--depfile", OPTION_TEXT, &how.depfile, "FILE", "a rule of what the outputs depend on, for ninja and make"},
         {"--ninja", OPTION_TEXT, &how.rules, "FILE", "write ninja's rules alone: an edge a kernel, with its depfile"},

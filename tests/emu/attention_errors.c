@@ -81,32 +81,38 @@ static size_t at(const struct attention *a, size_t length, size_t heads, size_t 
     return a->bhsd ? ((b * heads + h) * length + s) * width + c : ((b * length + s) * heads + h) * width + c;
 }
 
-static double key(const struct attention *a, size_t b, size_t kv, size_t h, size_t c)
+// The row of a key.
+static const double *key(const struct attention *a, size_t b, size_t kv, size_t h)
 {
-    return a->latent ? a->k[(b * a->s + kv) * a->d + c]
-                     : a->k[at(a, a->s, a->h / a->shared, a->d, b, kv, h / a->shared, c)];
+    return a->k + (a->latent ? (b * a->s + kv) * a->d : at(a, a->s, a->h / a->shared, a->d, b, kv, h / a->shared, 0));
 }
 
-static double value(const struct attention *a, size_t b, size_t kv, size_t h, size_t c)
+// The first number of a value, and how far apart they are.
+static const double *value(const struct attention *a, size_t b, size_t kv, size_t h, size_t *step)
 {
+    *step = a->turned ? a->s : 1;
     if (a->latent)
-        return a->v[(b * a->s + kv) * a->e + c];
+        return a->v + (b * a->s + kv) * a->e;
     if (a->turned)
-        return a->v[((b * a->h + h) * a->e + c) * a->s + kv];
-    return a->v[at(a, a->s, a->h / a->shared, a->e, b, kv, h / a->shared, c)];
+        return a->v + (b * a->h + h) * a->e * a->s + kv;
+    return a->v + at(a, a->s, a->h / a->shared, a->e, b, kv, h / a->shared, 0);
 }
 
-// A row of O in double precision, or by steps. p: room for a->s weights.
-static void row(const struct attention *a, size_t b, size_t h, size_t q, int steps, double *p, double *o)
+// A row of O in double precision, or by steps. p: room for a->s weights, x: for a->d numbers of a query.
+static void row(const struct attention *a, size_t b, size_t h, size_t q, int steps, double *p, double *x, double *o)
 {
     const struct format *work = steps && !a->is_fp8 ? a->in : NULL;
     double most = -INFINITY, sum = 0.0, scale = 1.0 / sqrt((double)a->d);
+    for (size_t c = 0; c < a->d; ++c) {
+        x[c] = a->q[at(a, a->r, a->h, a->d, b, q, h, c)] * scale;
+        if (work)
+            x[c] = rounded(work, x[c]);
+    }
     for (size_t kv = 0; kv < a->s; ++kv) {
+        const double *k = key(a, b, kv, h);
         double s = 0.0;
-        for (size_t c = 0; c < a->d; ++c) {
-            double x = a->q[at(a, a->r, a->h, a->d, b, q, h, c)] * scale;
-            s += (work ? rounded(work, x) : x) * key(a, b, kv, h, c);
-        }
+        for (size_t c = 0; c < a->d; ++c)
+            s += x[c] * k[c];
         int seen = a->causal ? kv <= q : a->end ? kv + a->r <= q + a->s : 1;
         p[kv] = seen ? work ? rounded(work, s) : s : -INFINITY;
         most = fmax(most, p[kv]);
@@ -121,13 +127,16 @@ static void row(const struct attention *a, size_t b, size_t h, size_t q, int ste
         else if (sum > 0.0)
             p[kv] /= sum;
     }
-    for (size_t c = 0; c < a->e; ++c) {
+    for (size_t c = 0; c < a->e; ++c)
         o[c] = 0.0;
-        for (size_t kv = 0; kv < a->s && sum > 0.0; ++kv)
-            o[c] += p[kv] * value(a, b, kv, h, c);
-        if (steps)
-            o[c] = rounded(a->out, o[c]);
+    for (size_t kv = 0; kv < a->s && sum > 0.0; ++kv) {
+        size_t step;
+        const double *v = value(a, b, kv, h, &step);
+        for (size_t c = 0; c < a->e; ++c)
+            o[c] += p[kv] * v[c * step];
     }
+    for (size_t c = 0; c < a->e && steps; ++c)
+        o[c] = rounded(a->out, o[c]);
 }
 
 int main(int argc, char **argv)
@@ -147,15 +156,19 @@ int main(int argc, char **argv)
     a.k = contents(argv[1], "K", a.b * a.s * heads * a.d, a.in);
     a.v = contents(argv[1], "V", a.b * a.s * heads * a.e, a.in);
     a.o = contents(argv[1], "O", a.b * a.r * a.h * a.e, a.out);
-    double *p = malloc((a.s + 1) * sizeof *p), *exact = malloc(2 * (a.e + 1) * sizeof *exact), *same = exact + a.e;
+    double *p = malloc((a.s + a.d + 1) * sizeof *p);
+    double *exact = malloc(2 * (a.e + 1) * sizeof *exact), *same = exact + a.e;
     double most[2] = {0.0, 0.0}, mean[2] = {0.0, 0.0}, largest = 0.0;
     int status = 3;
     if (!a.q || !a.k || !a.v || !a.o || !p || !exact)
         goto end;
     for (size_t i = 0; i < a.b * a.h * a.r; ++i) {
         size_t b = i / (a.h * a.r), h = i / a.r % a.h, q = i % a.r;
-        row(&a, b, h, q, 0, p, exact);
-        row(&a, b, h, q, 1, p, same);
+        row(&a, b, h, q, 0, p, p + a.s, exact);
+        if (argc == 11)
+            memcpy(same, exact, a.e * sizeof *same); // not asked for
+        else
+            row(&a, b, h, q, 1, p, p + a.s, same);
         for (size_t c = 0; c < a.e; ++c) {
             double error[2] = {fabs(a.o[at(&a, a.r, a.h, a.e, b, q, h, c)] - exact[c]), fabs(same[c] - exact[c])};
             for (int k = 0; k < 2; ++k) {

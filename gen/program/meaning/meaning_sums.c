@@ -33,25 +33,38 @@ static double power_of_two(int exponent)
     return power;
 }
 
+/* What the sums of so many terms of one quantum have in common: up to which magnitudes all partial sums are exact, and
+ * what of a magnitude additions come to beyond that. */
+struct reach {
+    double exact, grown, least;
+};
+
 /* The partial sums of multiples of a quantum q are multiples of it, and none is larger than the sum of magnitudes: up
  * to 2^bits q all are exact. Else each of the n - 1 additions takes half an ulp of a partial sum. Tensor cores truncate
  * where they align 16 products at a time, yet with bits beyond fp32's: the same bound covers them, where the magnitude
  * of a product is that of the exponents by which it is aligned (add_subnormal). */
+static struct reach reach_of(int64_t terms, int quantum, int bits)
+{
+    double units = (double)(terms - 1) * power_of_two(-bits);
+    double grown = units < 0.5 ? units / (1 - units) : (double)INFINITY;
+    double exact = quantum == MEANING_ZEROS ? (double)INFINITY : quantum > -150 ? power_of_two(bits + quantum) : -1;
+    return (struct reach){exact, terms <= 1 ? 0 : grown, terms <= 1 ? 0 : MEANING_LEAST};
+}
+
+/* Without a branch, for vectors. */
+static inline double bound_within(double value, double magnitude, double carried, const struct reach *reach)
+{
+    double all = magnitude + carried, bound = carried + reach->grown * all + reach->least;
+    bool finite = fabs(value) <= DBL_MAX, zero = carried == 0;
+    bound = zero & (magnitude <= reach->exact) ? 0 : bound;
+    double beyond = zero & !finite ? 0 : (double)INFINITY;
+    return finite & (all <= (double)FLT_MAX) ? bound : beyond;
+}
+
 double meaning_sum_bound(double value, const struct meaning_sum *sum, int bits)
 {
-    if (isnan(sum->carried))
-        return (double)INFINITY;
-    if (!isfinite(value) || !(sum->magnitude + sum->carried <= (double)FLT_MAX))
-        return sum->carried == 0 && !isfinite(value) ? 0 : (double)INFINITY;
-    if (sum->carried == 0 && sum->quantum == MEANING_ZEROS)
-        return 0;
-    if (sum->carried == 0 && sum->quantum > -150 && sum->magnitude <= power_of_two(bits + sum->quantum))
-        return 0;
-    if (sum->terms <= 1)
-        return sum->carried;
-    double units = (double)(sum->terms - 1) * power_of_two(-bits);
-    double grown = units < 0.5 ? units / (1 - units) : (double)INFINITY;
-    return sum->carried + grown * (sum->magnitude + sum->carried) + MEANING_LEAST;
+    struct reach reach = reach_of(sum->terms, sum->quantum, bits);
+    return bound_within(value, sum->magnitude, sum->carried, &reach);
 }
 
 void meaning_sum_begin(struct meaning_sum *sum, const struct meaning_cells *cells, int64_t count)
@@ -115,11 +128,28 @@ __attribute__((target("avx2"))) static void add_row_wide(const struct meaning_do
 {
     add_products(d, a, to, magnitude);
 }
-#define WIDE __builtin_cpu_supports("avx2")
-#else
-#define add_row_wide add_row
-#define WIDE 0
+
+__attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))) static void
+add_row_widest(const struct meaning_dot *d, const double *a, double *restrict to, double *restrict magnitude)
+{
+    add_products(d, a, to, magnitude);
+}
 #endif
+
+typedef void add_function(const struct meaning_dot *d, const double *a, double *restrict to,
+                          double *restrict magnitude);
+
+/* By the widest vectors that this processor has. */
+static add_function *adds_rows(void)
+{
+#if defined(__x86_64__)
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq"))
+        return add_row_widest;
+    if (__builtin_cpu_supports("avx2"))
+        return add_row_wide;
+#endif
+    return add_row;
+}
 
 int meaning_dot_bits(enum tw_dtype dtype)
 {
@@ -192,7 +222,8 @@ void meaning_dot(struct meaning_dot *d)
 {
     int64_t n = d->n;
     double *magnitude = d->scratch, *carried = d->scratch + n, *small = d->scratch + 2 * n;
-    bool wide = WIDE, any_small = false;
+    add_function *add = adds_rows();
+    bool any_small = false;
     int quantum_b = meaning_quantum(d->b.at.real, d->k * n);
     bool inexact = false, exact_operands = d->a.exact && d->b.exact, had_bounds = !d->result.exact;
     for (int64_t k = 0; k < d->k; k++) {
@@ -216,17 +247,19 @@ void meaning_dot(struct meaning_dot *d)
         if (had_bounds)
             for (int64_t j = 0; j < n; j++)
                 carried[j] += bound[j];
-        (wide ? add_row_wide : add_row)(d, a, to, magnitude);
+        add(d, a, to, magnitude);
         if (any_small || has_subnormal(a, ea, d->k, d->least))
             add_subnormal(d, a, ea, small, magnitude);
+        struct reach reach = reach_of(d->k + d->has_c + d->products_round, quantum, d->bits);
+        int uncertain = 0;
         for (int64_t j = 0; j < n; j++) {
-            struct meaning_sum sum = {magnitude[j], carried[j], d->k + d->has_c + d->products_round, quantum};
             if (d->bits)
-                bound[j] = meaning_sum_bound(to[j], &sum, d->bits);
+                bound[j] = bound_within(to[j], magnitude[j], carried[j], &reach);
             else
                 bound[j] = magnitude[j] < 0x1p31 && isfinite(carried[j]) ? carried[j] : (double)INFINITY;
-            inexact = inexact || bound[j] != 0;
+            uncertain |= bound[j] != 0;
         }
+        inexact = inexact || uncertain;
     }
     d->result.exact = d->result.zeroed = !inexact;
 }

@@ -148,6 +148,38 @@ static void hit_opens_no_nvrtc(void **state)
     assert_int_equal(nvrtc.opened, 0);
 }
 
+/* Who wants one of both is served by an entry of both, as by its own, but not where the compiler said something. */
+static void both_serve_each(void **state)
+{
+    static const unsigned asked[] = {TW_OUTPUT_PTX, TW_OUTPUT_CUBIN, 0};
+    struct tw_compiled compiled;
+
+    (void)state;
+    for (int said = 0; said < 2; said++) {
+        fake.log = said ? "kern.cu(1): warning: nothing is done\n" : "";
+        request.options = said ? (const char *const[]){"-DSAID"} : NULL;
+        request.option_count = (size_t)said;
+        request.outputs = TW_OUTPUT_CUBIN | TW_OUTPUT_PTX;
+        assert_int_equal(compile(), TW_CACHE_MISS);
+        for (size_t i = 0; i < sizeof asked / sizeof *asked; i++) {
+            const bool ptx = asked[i] == TW_OUTPUT_PTX;
+            memset(&compiled, 0, sizeof compiled);
+            request.outputs = asked[i];
+            assert_int_equal(tw_compile_cached(&rt, &request, &compiled, &error), TW_OK);
+            assert_int_equal(compiled.cache, said && asked[i] ? TW_CACHE_MISS : TW_CACHE_HIT);
+            assert_int_equal(compiled.ptx != NULL, ptx);
+            assert_int_equal(compiled.cubin != NULL, !ptx);
+            assert_int_equal(compiled.info.registers, ptx ? 0 : 40);
+            assert_int_equal(compiled.ptx_bytes, ptx ? strlen(compiled.ptx) : 0);
+            assert_int_equal(compiled.cubin_bytes > 0, !ptx);
+            assert_string_equal(compiled.log, fake.log);
+            tw_compiled_free(&rt, &compiled);
+        }
+    }
+    assert_int_equal(fake.compiles, 4);
+    assert_int_equal(count_files(".twc"), 4);
+}
+
 static void key_is(bool same, const struct tw_compile_request *other, const char *build_id)
 {
     struct tw_cache_key a, b;
@@ -609,6 +641,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         CACHE_TEST(miss_then_hit),
         CACHE_TEST(hit_opens_no_nvrtc),
+        CACHE_TEST(both_serve_each),
         CACHE_TEST(key_covers_everything),
         CACHE_TEST(options_go_sorted),
         CACHE_TEST(truncated_at_every_length),
