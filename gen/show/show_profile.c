@@ -25,8 +25,8 @@ struct profile_options {
     bool middle;
 };
 
-/* Passes are builds `first` to `first` + `passes` - 1. Where they are to cost less, twice as many follow them, or as many
- * as there can be. */
+/* Passes are builds `first` to `first` + `passes` - 1. Where they are to cost less, twice as many follow them, or as
+ * many as there can be. */
 enum { PLAIN, STAMPED, BUILDS = 2 * PROFILE_PASSES };
 
 /* What a launch that stamps may cost over one that does not: more, and there are more passes. */

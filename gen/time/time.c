@@ -220,8 +220,8 @@ static int burst(struct timer *t, int number, double *seconds, struct tw_error *
 {
     const struct replay *replay = &t->replay[number];
     if (t->options->pause_seconds > 0)
-        pause_for(t, fmax(t->options->pause_seconds, (t->options->quick ? QUICK_TIMES : PAUSE_TIMES) * replay->seconds *
-                                                         replay->launches));
+        pause_for(t, fmax(t->options->pause_seconds,
+                          (t->options->quick ? QUICK_TIMES : PAUSE_TIMES) * replay->seconds * replay->launches));
     int status = start(t, number, 1, true, error);
     if (status == TW_OK)
         read_board(t, number);

@@ -37,7 +37,7 @@ struct time_options {
     double margin[TIME_MODES];
     double seconds; /* by when no round, and behind two of them no candidate, is begun; 0: as long as it takes */
     bool quick;     /* launches longer than a burst are made as few times as can be, with shorter pauses */
-    uint64_t seed;                                                               /* of the order */
+    uint64_t seed;  /* of the order */
     const struct power *power;                                                   /* read beside; NULL: it is not */
     void (*progress)(void *context, enum time_mode mode, int round, int rounds); /* before each round; or NULL */
     void *progress_context;

@@ -35,9 +35,9 @@ struct search {
     struct arena arena;
     struct journal journal;
     struct tune_rows rows;
-    double started, mark;   /* mark: when the kernel before ended, by compile_clock */
-    double begun, end;      /* of the kernel at hand; end: INFINITY where there is no limit */
-    double unit_seconds;    /* that a compile takes by each of its set-ups */
+    double started, mark; /* mark: when the kernel before ended, by compile_clock */
+    double begun, end;    /* of the kernel at hand; end: INFINITY where there is no limit */
+    double unit_seconds;  /* that a compile takes by each of its set-ups */
     double spent[TUNE_PARTS];
     int left_out;           /* sizes that time did not allow */
     int64_t measured, kept; /* times that were measured, and taken from the journal */

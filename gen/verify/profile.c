@@ -4,7 +4,7 @@
 
 #include "driver.h"
 
-/* Words of an instance, as templates/blocks/profile.cuh writes them: stamps, 0 where there is none, and seven numbers. */
+/* Words of an instance, as templates/blocks/profile.cuh writes them: stamps, 0 where there is none, and 7 numbers. */
 enum { BEGAN, ENDED, LEFT, BEGAN_NS, ENDED_NS, PLACE, BLOCK, NUMBERS, STEP_BIT = 52 };
 
 static int count_instances(const struct plan *plan)

@@ -6,10 +6,10 @@
 //@ local executors = 0
 //@ for _, role in ipairs(roles) do executors = executors + role.instances end
 //@ local regions, last = 2 * executors, executors - 1
-// Each instance has ${room} words: its stamps, each the clock and, added at bit 52, the number of the step that has just
-// been made, 0 where a step was left out; and seven numbers: clock at its beginning and its end, bytes of room left
-// (below 0: there was not enough), nanoseconds at beginning and end, multiprocessor + 1, blocks of the grid and above it
-// which this is. The last four are the last instance's alone: others go on at once.
+// Each instance has ${room} words: its stamps, each the clock and, added at bit 52, the number of the step that has
+// just been made, 0 where a step was left out; and seven numbers: clock at its beginning and its end, bytes of room
+// left (below 0: there was not enough), nanoseconds at beginning and end, multiprocessor + 1, blocks of the grid and
+// above it which this is. The last four are the last instance's alone: others go on at once.
 extern "C" {
 __device__ u64 tilewright_profile[${regions} * ${room}];
 }

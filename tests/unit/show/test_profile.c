@@ -256,8 +256,9 @@ static void rows(void **state)
 
 /* ---- memory that a kernel has left ------------------------------------------------------------------------------- */
 
-/* By region: 9 words for stamps, the first of which has nothing to say, numbers from NUMBERS on: clock at its beginning and its end, bytes of
- * room left; of the last instance nanoseconds at beginning and end, multiprocessor + 1, number and count of blocks. */
+/* By region: 9 words for stamps, the first of which has nothing to say, numbers from NUMBERS on: clock at its beginning
+ * and its end, bytes of room left; of the last instance nanoseconds at beginning and end, multiprocessor + 1, number
+ * and count of blocks. */
 enum { REGIONS = 6, ROOM = 16, NUMBERS = 9, LEFT = NUMBERS + 2 };
 static uint64_t memory[REGIONS * ROOM];
 

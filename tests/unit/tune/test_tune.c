@@ -280,7 +280,7 @@ enum { LOADING_MS = 700, SETS = 2 };
 struct planted {
     struct tw_device *device;
     struct clocked_work work[1024];
-    double least[2];      /* that was asked for at the first and at the second of the sizes, in a cool board's seconds */
+    double least[2]; /* that was asked for at the first and at the second of the sizes, in a cool board's seconds */
     int jobs, untimed, timed;
     const struct compile *compile;
 };

@@ -139,8 +139,8 @@ static void test_steps(void **state)
 {
     (void)state;
     /* Of each loop's body the first step that all turns make; of the body that has none, all of them. */
-    static const bool anchor[STEPS] = {[1] = true,  [2] = false, [7] = true, [11] = true,
-                                       [18] = true, [19] = true, [30] = true};
+    static const bool anchor[STEPS] = {
+        [1] = true, [2] = false, [7] = true, [11] = true, [18] = true, [19] = true, [30] = true};
     for (int i = 0; i < STEPS; i++) {
         const bool stamped = stamp_of(&plan, &role, i) != STAMP_NONE;
         assert_int_equal(stamped && stamp_pass(&plan, &role, i, 1) < 0, anchor[i]);
@@ -225,8 +225,8 @@ static void test_frames(void **state)
                     const int step = i < run.count ? run.step[i] : 0, own = stamp_pass(&plan, &role, step, passes);
                     if (i < run.count && own >= 0 && own != pass)
                         continue;
-                    const struct stamp_frame f = i < run.count ? stamp_frame_of(&plan, &role, step, pass, passes)
-                                                               : (struct stamp_frame){0, 1};
+                    const struct stamp_frame f =
+                        i < run.count ? stamp_frame_of(&plan, &role, step, pass, passes) : (struct stamp_frame){0, 1};
                     to += f.slot ? 0 : f.slots;
                     assert_true(f.slots >= 1 && f.slot < f.slots && to <= 8 * MOST && to >= f.slots);
                     assert_int_equal(word[to - f.slots + f.slot], 0);
