@@ -1,6 +1,8 @@
 /* tilewright tune: the set-ups of a spec's kernels that are the quickest, into SPEC.tuned.lua. */
 #include "tune/tune.h"
 
+#include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -9,9 +11,11 @@
 #include "device.h"
 #include "tune/clock.h"
 
-/* A new process measures what this one has written. Exit status. */
-static int in_new_process(const struct tune_options *o, const char *device)
+/* A new process measures what this one has written, in what is left of the time. Exit status. */
+static int in_new_process(const struct tune_options *o, const char *device, double began)
 {
+    const double left = (double)o->seconds - (compile_clock() - began);
+    char time[32];
     const char *argument[16] = {"/proc/self/exe", "tune", o->spec, "--again", "--device", device};
     int n = 6, exit_status = 0;
     struct tw_error error;
@@ -25,6 +29,11 @@ static int in_new_process(const struct tune_options *o, const char *device)
     }
     argument[n++] = "--mode";
     argument[n++] = o->burst ? "burst" : "sustained";
+    if (o->seconds) {
+        snprintf(time, sizeof time, "%.0f", left > 1.0 ? floor(left) : 1.0);
+        argument[n++] = "--time";
+        argument[n++] = time;
+    }
     argument[n] = NULL;
     fflush(stdout);
     if (tool_run((char *const *)(uintptr_t)argument, NULL, false, &exit_status, &error) != TW_OK) {
@@ -50,6 +59,7 @@ static int tune(struct tune_options *o, const char *device, bool again)
     struct tune_timer *timer = NULL;
     struct tune_clock clock;
     struct tw_error error;
+    const double began = compile_clock();
     int status = tune_timer_open(&timer, device, o->arch, &clock, &error);
     if (status != TW_OK) {
         fprintf(stderr, "tilewright tune: %s; --list says what there is to try, --device emu launches it\n",
@@ -64,7 +74,7 @@ static int tune(struct tune_options *o, const char *device, bool again)
     if (status == 0 && o->dry)
         puts("nothing was written: the emulator has no clock, and these times are the model's");
     tune_timer_close(timer);
-    return status == 0 && !o->dry && !again ? in_new_process(o, device) : status;
+    return status == 0 && !o->dry && !again ? in_new_process(o, device, began) : status;
 }
 
 int cmd_tune(int argc, char **argv)
@@ -82,7 +92,8 @@ int cmd_tune(int argc, char **argv)
          "for which clock: that under load, or that of short bursts; sustained"},
         {"--device", OPTION_TEXT, &device, "cuda[:N]|emu",
          "emu: launch and compare what would be measured, with the model's times, and write nothing; cuda"},
-        {"--time", OPTION_TEXT, &limit, "10m", "begin no further sizes after so long: seconds, or with s, m, h"},
+        {"--time", OPTION_TEXT, &limit, "10m",
+         "take no longer than so long, measuring again with it: seconds, or with s, m, h"},
         {"--resume", OPTION_FLAG, &o.resume, NULL,
          "go on with SPEC.tuned.lua.journal, which an interrupted run leaves"},
         {"--again", OPTION_FLAG, &again, NULL,

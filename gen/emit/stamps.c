@@ -95,6 +95,40 @@ int stamp_passes(const struct plan *p)
     return most;
 }
 
+/* Where it is stamped in one of the passes. */
+static enum stamp stamp_in(const struct plan *p, const struct plan_role *role, int step, int pass, int passes)
+{
+    const enum stamp stamp = stamp_of(p, role, step);
+    const int own = stamp == STAMP_NONE ? -1 : stamp_pass(p, role, step, passes);
+    return own >= 0 && own != pass ? STAMP_NONE : stamp;
+}
+
+/* Whether steps before it and from it on are in other bodies. A loop's stamp is one of its body. */
+static bool begins_body(const struct plan_role *role, int step)
+{
+    const enum plan_op op = role->step[step].op;
+    return op == PLAN_LOOP || op == PLAN_WHEN || op == PLAN_END;
+}
+
+struct stamp_frame stamp_frame_of(const struct plan *p, const struct plan_role *role, int step, int pass, int passes)
+{
+    struct stamp_frame frame = {0, 1};
+    int from = step, first = -1, count = 0;
+    while (from > 0 && !begins_body(role, from))
+        from--;
+    for (int i = from; i < role->step_count && (i == from || !begins_body(role, i)); i++) {
+        const enum stamp stamp = stamp_in(p, role, i, pass, passes);
+        if (first < 0 && stamp == STAMP_BEHIND && !role->step[i].only)
+            first = i;
+        if (first >= 0 && i == step)
+            frame.slot = count;
+        count += first >= 0 && stamp != STAMP_NONE;
+    }
+    if (first >= 0 && first <= step)
+        frame.slots = count;
+    return frame;
+}
+
 int emit_stamp(lua_State *L)
 {
     static const char *const word[] = {"", "behind", "beside"};
@@ -102,16 +136,17 @@ int emit_stamp(lua_State *L)
     const char *name = luaL_checkstring(L, 1);
     const lua_Integer number = luaL_checkinteger(L, 2);
     const int step = number >= 1 && number <= INT32_MAX ? (int)number - 1 : -1;
-    const int passes = c->options->passes ? c->options->passes : 1;
+    const int passes = c->options->passes ? c->options->passes : 1, pass = c->options->pass;
     enum stamp stamp = STAMP_NONE;
+    struct stamp_frame frame = {0, 1};
     for (int r = 0; r < c->plan->role_count && c->options->profile; r++) {
         const struct plan_role *role = &c->plan->role[r];
         if (strcmp(role->name, name) != 0 || step < 0 || step >= role->step_count)
             continue;
-        stamp = stamp_of(c->plan, role, step);
-        const int pass = stamp == STAMP_NONE ? -1 : stamp_pass(c->plan, role, step, passes);
-        stamp = pass >= 0 && pass != c->options->pass ? STAMP_NONE : stamp;
+        stamp = stamp_in(c->plan, role, step, pass, passes);
+        frame = stamp_frame_of(c->plan, role, step, pass, passes);
     }
     lua_pushstring(L, word[stamp]);
-    return 1;
+    lua_pushfstring(L, "%d, %d, %d", (int)number, frame.slot, frame.slots);
+    return 2;
 }

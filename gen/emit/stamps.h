@@ -29,8 +29,18 @@ int stamp_pass(const struct plan *p, const struct plan_role *role, int step, int
  * ones), or where the template is not made of steps.cuh's steps. */
 int stamp_passes(const struct plan *p);
 
+/* Steps that are stamped one behind the other, with no loop and no condition that holds several of them between, have
+ * words beside each other: a frame, which the first of them begins. That one is made wherever the others are; those
+ * with a condition of their own before it have frames of one word. */
+struct stamp_frame {
+    int slot, slots;
+};
+
+/* The place of a step that this pass stamps. */
+struct stamp_frame stamp_frame_of(const struct plan *p, const struct plan_role *role, int step, int pass, int passes);
+
 /* stamp(ROLE, i) in templates: where this build stamps step i of the role, from 1: "behind" it, "beside" it within its
- * own condition, or "". */
+ * own condition, or ""; and what profile_mark of templates/blocks/profile.cuh is told then: "4, 0, 3". */
 struct stamp_context {
     const struct plan *plan;
     const struct emit_options *options;

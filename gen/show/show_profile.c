@@ -25,7 +25,8 @@ struct profile_options {
     bool middle;
 };
 
-/* Passes are builds `first` to `first` + `passes` - 1. Where they are to cost less, twice as many follow them. */
+/* Passes are builds `first` to `first` + `passes` - 1. Where they are to cost less, twice as many follow them, or as
+ * many as there can be. */
 enum { PLAIN, STAMPED, BUILDS = 2 * PROFILE_PASSES };
 
 /* What a launch that stamps may cost over one that does not: more, and there are more passes. */
@@ -424,10 +425,12 @@ static int go(struct session *s)
     if (status == 0)
         status = run_passes(s, &result);
     const int most = status ? 0 : stamp_passes(&launcher_unit(s->launcher[STAMPED], s->variant)->plan);
-    while (status == 0 && !s->o->passes && result.passed && cost_of(s) > MOST_COST && s->passes * 2 <= PROFILE_PASSES &&
-           s->passes * 2 <= most) {
+    while (status == 0 && !s->o->passes && result.passed && cost_of(s) > MOST_COST && s->passes < PROFILE_PASSES &&
+           s->passes < most) {
+        const int twice = s->passes * 2 < PROFILE_PASSES ? s->passes * 2 : PROFILE_PASSES;
         drop_taken(s);
-        s->first = s->passes = s->passes * 2;
+        s->first += s->passes;
+        s->passes = twice < most ? twice : most;
         status = make_passes(s, &choice);
         status = status ? status : run_passes(s, &result);
     }

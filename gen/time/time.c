@@ -20,7 +20,9 @@ const struct time_options time_defaults = {
 /* CUstreamCaptureMode: calls of this thread only; nodes of a graph at most; readings of the clock while one runs;
  * pauses before the first burst; how many times as
  * long as its graph a pause is at least. */
-enum { CAPTURE_THREAD_LOCAL = 1, NODES_MOST = 4096, READINGS = 5, FIRST_PAUSES = 10, PAUSE_TIMES = 5 };
+enum { CAPTURE_THREAD_LOCAL = 1, NODES_MOST = 4096, READINGS = 5, FIRST_PAUSES = 10, PAUSE_TIMES = 5, QUICK_TIMES = 2 };
+/* How many candidates are timed whatever the time is. */
+enum { ALWAYS = 2 };
 
 /* A candidate's launches, to be replayed. */
 struct replay {
@@ -44,7 +46,9 @@ struct timer {
     struct replay *replay;     /* by candidate */
     struct readings *readings; /* by candidate, of the mode at hand */
     double *seconds;           /* of a launch, by candidate and round */
-    int *order;
+    int *order, *done;         /* done: rounds that a candidate has had */
+    bool *out;                 /* of the race */
+    double began;
     void *begin, *end; /* events */
     uint64_t random;
 };
@@ -139,6 +143,20 @@ static int finish(struct timer *t, int number, int times, double *seconds, struc
     return status == TW_ERROR_DRIVER ? TW_ERROR_LAUNCH : status;
 }
 
+/* Launches once between the events. */
+static int time_launch(struct timer *t, int number, double *seconds, struct tw_error *error)
+{
+    const struct tw_driver *driver = t->device->driver;
+    const struct time_candidate *c = &t->candidate[number];
+    t->replay[number].launches = 1;
+    int status = check(t, driver->event_record(t->begin, t->device->stream), error, "timing a launch");
+    if (status == TW_OK)
+        status = c->launch(c->context, t->options->sets > 1, error);
+    if (status == TW_OK)
+        status = check(t, driver->event_record(t->end, t->device->stream), error, "timing a launch");
+    return status == TW_OK ? finish(t, number, 1, seconds, error) : status;
+}
+
 /* Launches once as it is, then by a graph of one launch a set, from whose time it is known how many launches take as
  * long as a burst: every set as often as the others, or some of them once where that is longer. */
 static int prepare(struct timer *t, int number, struct tw_error *error)
@@ -149,6 +167,12 @@ static int prepare(struct timer *t, int number, struct tw_error *error)
     int status = c->launch(c->context, 0, error);
     if (status == TW_OK)
         status = tw_device_synchronize(t->device, error);
+    if (status == TW_OK && o->quick)
+        status = time_launch(t, number, &seconds, error);
+    if (status == TW_OK && o->quick && seconds >= o->burst_seconds) {
+        t->replay[number].seconds = seconds;
+        return record(t, number, 1, error);
+    }
     if (status == TW_OK)
         status = record(t, number, o->sets, error);
     if (status == TW_OK)
@@ -196,7 +220,8 @@ static int burst(struct timer *t, int number, double *seconds, struct tw_error *
 {
     const struct replay *replay = &t->replay[number];
     if (t->options->pause_seconds > 0)
-        pause_for(t, fmax(t->options->pause_seconds, PAUSE_TIMES * replay->seconds * replay->launches));
+        pause_for(t, fmax(t->options->pause_seconds,
+                          (t->options->quick ? QUICK_TIMES : PAUSE_TIMES) * replay->seconds * replay->launches));
     int status = start(t, number, 1, true, error);
     if (status == TW_OK)
         read_board(t, number);
@@ -246,15 +271,19 @@ static uint64_t next_random(struct timer *t)
     return z ^ z >> 31;
 }
 
-static void shuffle(struct timer *t)
+/* Those that are in the race, in random order. Returns how many they are. */
+static int shuffle(struct timer *t)
 {
+    int count = 0;
     for (int i = 0; i < t->count; i++)
-        t->order[i] = i;
-    for (int i = t->count - 1; i > 0; i--) {
+        if (!t->out[i])
+            t->order[count++] = i;
+    for (int i = count - 1; i > 0; i--) {
         int j = (int)(next_random(t) % (uint64_t)(i + 1)), kept = t->order[i];
         t->order[i] = t->order[j];
         t->order[j] = kept;
     }
+    return count;
 }
 
 static int by_value(const void *a, const void *b)
@@ -272,32 +301,76 @@ void time_summary(double *number, int count, struct time_result *result)
     result->median = count % 2 ? number[count / 2] : 0.5 * (number[count / 2 - 1] + number[count / 2]);
 }
 
+static bool is_late(const struct timer *t, double more)
+{
+    return t->options->seconds > 0 && now(t) + more - t->began > t->options->seconds;
+}
+
+/* Who is too slow by what is known so far is out. */
+static void drop_slow(struct timer *t, enum time_mode mode, int rounds)
+{
+    const double margin = t->options->margin[mode];
+    double least = 0.0;
+    for (int pass = 0; pass < 2 && margin > 0; pass++)
+        for (int i = 0; i < t->count; i++) {
+            struct time_result so_far;
+            if (t->out[i] || !t->done[i])
+                continue;
+            time_summary(&t->seconds[(size_t)i * (size_t)rounds], t->done[i], &so_far);
+            if (pass)
+                t->out[i] = so_far.median > least * (1.0 + margin / t->done[i]);
+            else if (least <= 0 || so_far.median < least)
+                least = so_far.median;
+        }
+}
+
+/* One round, of which time may leave some candidates out. */
+static int measure_round(struct timer *t, enum time_mode mode, int rounds, int *failed, struct tw_error *error)
+{
+    const int count = shuffle(t);
+    int status = TW_OK;
+    for (int i = 0; i < count && status == TW_OK; i++) {
+        const int number = t->order[i];
+        if (i >= ALWAYS && is_late(t, 0.0))
+            break;
+        double *seconds = &t->seconds[(size_t)number * (size_t)rounds + (size_t)t->done[number]];
+        *failed = number;
+        status = mode == TIME_BURST ? burst(t, number, seconds, error) : sustain(t, number, seconds, error);
+        t->done[number]++;
+    }
+    for (int i = 0; i < t->count; i++) /* behind the first round nobody begins */
+        t->out[i] = t->out[i] || !t->done[i];
+    return status;
+}
+
 static int measure(struct timer *t, enum time_mode mode, struct time_result (*result)[TIME_MODES], int *failed,
                    struct tw_error *error)
 {
     const struct time_options *o = t->options;
     const int rounds = o->rounds[mode];
+    int status = TW_OK;
     memset(t->readings, 0, sizeof *t->readings * (size_t)t->count);
+    for (int i = 0; i < t->count; i++) {
+        t->done[i] = 0;
+        t->out[i] = !t->replay[i].executable;
+    }
     if (mode == TIME_BURST && rounds) /* what was before has left the board hot */
         pause_for(t, FIRST_PAUSES * o->pause_seconds);
-    for (int round = 0; round < rounds; round++) {
+    double last = 0.0;
+    for (int round = 0; round < rounds && status == TW_OK && !(round && is_late(t, last)); round++) {
+        const double from = now(t);
         if (o->progress)
             o->progress(o->progress_context, mode, round, rounds);
-        shuffle(t);
-        for (int i = 0; i < t->count; i++) {
-            double *seconds = &t->seconds[(size_t)t->order[i] * (size_t)rounds + (size_t)round];
-            int status =
-                mode == TIME_BURST ? burst(t, t->order[i], seconds, error) : sustain(t, t->order[i], seconds, error);
-            *failed = t->order[i];
-            if (status != TW_OK)
-                return status;
-        }
+        status = measure_round(t, mode, rounds, failed, error);
+        drop_slow(t, mode, rounds);
+        last = now(t) - from;
     }
-    for (int i = 0; i < t->count && rounds; i++) {
-        time_summary(&t->seconds[(size_t)i * (size_t)rounds], rounds, &result[i][mode]);
+    for (int i = 0; i < t->count && rounds && status == TW_OK; i++) {
+        if (t->done[i])
+            time_summary(&t->seconds[(size_t)i * (size_t)rounds], t->done[i], &result[i][mode]);
         take_readings(&t->readings[i], &result[i][mode]);
     }
-    return TW_OK;
+    return status;
 }
 
 /* ---- all of it --------------------------------------------------------------------------------------------------- */
@@ -312,7 +385,10 @@ static int open_timer(struct timer *t, struct tw_error *error)
     t->readings = tw_alloc_zeroed(rt, sizeof *t->readings * count);
     t->seconds = tw_alloc_zeroed(rt, sizeof *t->seconds * count * ((size_t)most + 1));
     t->order = tw_alloc_zeroed(rt, sizeof *t->order * count);
-    if (!t->replay || !t->readings || !t->seconds || !t->order)
+    t->done = tw_alloc_zeroed(rt, sizeof *t->done * count);
+    t->out = tw_alloc_zeroed(rt, sizeof *t->out * count);
+    t->began = now(t);
+    if (!t->replay || !t->readings || !t->seconds || !t->order || !t->done || !t->out)
         return tw_fail(error, TW_ERROR_MEMORY, "no memory to time %d candidates", t->count);
     int status = tw_device_enter(t->device, error);
     if (status == TW_OK && driver->event_create(&t->begin, 0))
@@ -337,6 +413,8 @@ static void close_timer(struct timer *t)
     tw_free(rt, t->readings);
     tw_free(rt, t->seconds);
     tw_free(rt, t->order);
+    tw_free(rt, t->done);
+    tw_free(rt, t->out);
 }
 
 int time_candidates(struct tw_device *device, const struct time_options *options,
@@ -348,7 +426,7 @@ int time_candidates(struct tw_device *device, const struct time_options *options
     *failed = -1;
     memset(result, 0, sizeof *result * (size_t)count);
     int status = open_timer(&t, error);
-    for (int i = 0; i < count && status == TW_OK; i++) {
+    for (int i = 0; i < count && status == TW_OK && !(i >= ALWAYS && is_late(&t, options->seconds / 2)); i++) {
         *failed = i;
         status = prepare(&t, i, error);
     }

@@ -32,7 +32,12 @@ struct time_options {
     double burst_seconds;   /* of one graph, about */
     double pause_seconds;   /* before each burst; longer before long ones. 0: none */
     double sustained_seconds;
-    uint64_t seed;                                                               /* of the order */
+    /* A race: behind round r, from 1 on, who is slower than the quickest by margin / r of its time is timed no more.
+     * 0: every candidate has all rounds. */
+    double margin[TIME_MODES];
+    double seconds; /* by when no round, and behind two of them no candidate, is begun; 0: as long as it takes */
+    bool quick;     /* launches longer than a burst are made as few times as can be, with shorter pauses */
+    uint64_t seed;  /* of the order */
     const struct power *power;                                                   /* read beside; NULL: it is not */
     void (*progress)(void *context, enum time_mode mode, int round, int rounds); /* before each round; or NULL */
     void *progress_context;
@@ -43,7 +48,7 @@ extern const struct time_options time_defaults;
 
 /* One candidate in one mode. Seconds are those of one launch; what power says of it is 0 where it is not read. */
 struct time_result {
-    int rounds;                 /* 0: it was not measured */
+    int rounds;                 /* 0: it was not measured, or there was no time for it */
     double median, least, most; /* over the rounds */
     double clock_mhz, celsius;  /* means of what was read while it ran */
     double watts, joules;       /* sustained: of the board; joules of one launch */

@@ -1,5 +1,6 @@
 /* tune --again: the rows of SPEC.tuned.lua measured beside the kernels' own set-ups, by a process that chose none of
  * them. */
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -16,6 +17,8 @@ struct again {
     const char *arch;
     struct tune_set set;
     struct arena *arena;
+    double started, spent[TUNE_PARTS];
+    int asked, late;      /* rows that are to be measured; of those that time does not allow */
     int measured, slower; /* rows; those whose set-up is slower than the kernel's own */
 };
 
@@ -23,6 +26,19 @@ static bool is_asked(const struct again *a, const struct tune_row *row)
 {
     return row->kernel == a->kernel && row->tuned.burst == a->o->burst && strcmp(row->tuned.gpu, a->clock->gpu) == 0 &&
            strcmp(row->tuned.arch, a->arch) == 0;
+}
+
+/* Rows of all kernels that are asked for: the time is divided by them. */
+static int count_asked(const struct again *a)
+{
+    int count = 0;
+    for (int i = 0; i < a->rows->count; i++) {
+        const struct tune_row *row = &a->rows->row[i];
+        count += row->tuned.burst == a->o->burst && strcmp(row->tuned.gpu, a->clock->gpu) == 0 &&
+                 (!a->o->kernel || strcmp(a->o->kernel, a->compile->spec.kernel[row->kernel].name) == 0) &&
+                 (!a->o->arch || strcmp(a->o->arch, row->tuned.arch) == 0);
+    }
+    return count;
 }
 
 /* The kernel's own set-up and those of the rows, compiled. */
@@ -40,12 +56,17 @@ static int open_set(struct again *a)
         if (!known)
             use[count++] = a->rows->row[i].tuned.use;
     }
+    const double since = compile_clock();
     int status =
         tune_set_open(&a->set, a->o, &a->compile->spec.kernel[a->kernel], arch_find(a->arch), use, count, a->arena);
     for (int i = 0; i < a->set.count && !status; i++)
         if (a->set.candidate[i].unit >= 0)
             tune_want(&a->set, i);
-    return status ? status : tune_set_compile(&a->set, a->clock);
+    const double planned = compile_clock();
+    status = status ? status : tune_set_compile(&a->set, a->clock);
+    a->spent[TUNE_READ] += planned - since;
+    a->spent[TUNE_COMPILE] += compile_clock() - planned;
+    return status;
 }
 
 static int measure_row(struct again *a, struct tune_row *row)
@@ -62,9 +83,19 @@ static int measure_row(struct again *a, struct tune_row *row)
     memcpy(symbol, row->tuned.value, sizeof *symbol * (size_t)spec->dim_count);
     symbol[spec->dim_count] = a->o->device.sms;
     const int unit[2] = {a->set.candidate[0].unit, a->set.candidate[found].unit};
-    if (unit[0] < 0 || unit[1] < 0)
-        return 0; /* told, and left as it is */
-    const struct tune_job job = {&a->set.compile, unit, found ? 2 : 1, symbol, a->o->burst, false};
+    if (unit[0] < 0 || unit[1] < 0) { /* told, and left as it is */
+        a->asked--;
+        return 0;
+    }
+    const double end = a->started + (double)a->o->seconds;
+    const int left = a->asked - a->measured - a->late;
+    struct tune_job job = {&a->set.compile, unit, found ? 2 : 1, symbol, a->o->burst, false, 0.0, a->spent};
+    if (a->o->seconds)
+        job.seconds = fmax((end - tune_now(a->clock)) / (left > 0 ? left : 1), 1e-6);
+    if (a->o->seconds && tune_now(a->clock) >= end) {
+        a->late++;
+        return 0;
+    }
     int status = a->clock->measure(a->clock->context, &job, ns, &error);
     if (status != TW_OK)
         return compile_fail(a->compile, status, &error);
@@ -102,10 +133,13 @@ int tune_again(const struct tune_options *o, const struct tune_clock *clock)
     struct arena arena = {0};
     struct tune_rows rows = {0};
     struct again a = {.o = o, .clock = clock, .compile = &c, .rows = &rows, .arena = &arena};
+    const double began = compile_clock();
+    a.started = tune_now(clock);
     int status = compile_open(&c, "tune", o->spec);
     compile_report(&c);
     if (status == 0)
         status = tune_rows_of(&c.spec, &rows, &arena);
+    a.asked = status == 0 ? count_asked(&a) : 0;
     for (a.kernel = 0; a.kernel < c.spec.kernel_count && status == 0; a.kernel++) {
         const struct arch *arch[COMPILE_ARCHITECTURES];
         const int count = compile_architectures(&c.spec.kernel[a.kernel], o->arch, arch);
@@ -118,8 +152,12 @@ int tune_again(const struct tune_options *o, const struct tune_clock *clock)
     }
     if (status == 0 && a.measured && !o->dry)
         status = tune_rows_write(&c, &rows, &arena);
-    if (status == 0)
+    if (status == 0) {
         printf("measured again: %d rows, of which %d go back to the kernel's own set-up\n", a.measured, a.slower);
+        tune_print_spent(began, a.spent);
+    }
+    if (status == 0 && a.late)
+        compile_say(&c, DIAG_WARNING, "%d rows were not measured again within --time; `tune --again` does it", a.late);
     compile_close(&c);
     arena_free(&arena);
     return status;

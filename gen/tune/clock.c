@@ -9,7 +9,6 @@
 #include "emu/emu.h"
 #include "program/meaning/reference.h"
 #include "program/program.h"
-#include "time/time.h"
 #include "verify/compare.h"
 #include "verify/inputs.h"
 #include "verify/launcher.h"
@@ -406,45 +405,60 @@ static int compare(struct tune_timer *t, struct way way, bool keep, bool *right,
 /* ---- the clock -----------------------------------------------------------------------------------------------------
  */
 
+struct time_options tune_time_options(const struct tune_job *job, int sets)
+{
+    struct time_options o = time_defaults;
+    o.sets = sets;
+    o.seconds = job->seconds;
+    o.rounds[TIME_BURST] = !job->burst ? 0 : job->brief ? 3 : o.rounds[TIME_BURST];
+    o.rounds[TIME_SUSTAINED] = job->burst ? 0 : o.rounds[TIME_SUSTAINED];
+    /* Single bursts scatter by some percent, long looks by 1 or 2. */
+    o.margin[TIME_BURST] = job->brief ? 0.15 : 0.3;
+    o.margin[TIME_SUSTAINED] = 0.04;
+    o.quick = job->brief;
+    if (job->brief) {
+        o.burst_seconds = 1e-3;
+        o.pause_seconds = 4e-3;
+    }
+    return o;
+}
+
 /* Times what is left of the job; number[i]: of the job, candidate i. */
 static int time_all(struct tune_timer *t, const struct tune_job *job, struct candidate *candidate, const int *number,
                     int count, double *ns, struct tw_error *error)
 {
-    struct time_options options = time_defaults;
+    const struct time_options options = tune_time_options(job, t->sets);
     struct time_candidate *timed = tw_alloc_zeroed(&t->rt, sizeof *timed * ((size_t)count + 1));
     struct time_result(*result)[TIME_MODES] = tw_alloc_zeroed(&t->rt, sizeof *result * ((size_t)count + 1));
     const enum time_mode mode = job->burst ? TIME_BURST : TIME_SUSTAINED;
     int failed, status = timed && result ? TW_OK : no_memory(error);
-    options.sets = t->sets;
-    options.rounds[TIME_BURST] = !job->burst ? 0 : job->brief ? 3 : options.rounds[TIME_BURST];
-    options.rounds[TIME_SUSTAINED] = job->burst ? 0 : 3;
-    if (job->brief) {
-        options.burst_seconds = 1e-3;
-        options.pause_seconds = 4e-3;
-    }
     for (int i = 0; i < count && status == TW_OK; i++)
         timed[i] = (struct time_candidate){launch, &candidate[i]};
     if (status == TW_OK)
         status = time_candidates(t->device, &options, timed, count, result, &failed, error);
     for (int i = 0; i < count && status == TW_OK; i++)
-        ns[number[i]] = 1e9 * result[i][mode].median;
+        ns[number[i]] = result[i][mode].rounds ? 1e9 * result[i][mode].median : TUNE_UNTIMED;
     tw_free(&t->rt, timed);
     tw_free(&t->rt, result);
     return status;
 }
 
-static int measure(void *context, const struct tune_job *job, double *ns, struct tw_error *error)
+/* Counts the time since *since as the part's. */
+static void spend(const struct tune_job *job, enum tune_part part, double *since)
 {
-    struct tune_timer *t = context;
-    struct candidate *candidate = tw_alloc_zeroed(&t->rt, sizeof *candidate * ((size_t)job->count + 1));
-    int *number = tw_alloc_zeroed(&t->rt, sizeof *number * ((size_t)job->count + 1)), count = 0;
-    bool right = true;
-    int status = candidate && number ? load_code(t, job->compile, error) : no_memory(error);
-    if (status == TW_OK)
-        status = make_data(t, job->symbol, error);
+    const double now = compile_clock();
+    if (job->spent)
+        job->spent[part] += now - *since;
+    *since = now;
+}
+
+/* The candidates of a job that can be launched and are right; number[i]: of the job, candidate i. */
+static int admit(struct tune_timer *t, const struct tune_job *job, struct candidate *candidate, int *number, int *count,
+                 double *ns, struct tw_error *error)
+{
     const bool compared = !job->brief || is_emulated(t);
-    if (status == TW_OK && compared)
-        status = compare(t, t->way[t->own], true, &right, error);
+    bool right = true;
+    int status = compared ? compare(t, t->way[t->own], true, &right, error) : TW_OK;
     for (int i = 0; i < job->count && status == TW_OK; i++) {
         const struct way way = t->way[job->unit[i]];
         ns[i] = 0.0;
@@ -457,16 +471,37 @@ static int measure(void *context, const struct tune_job *job, double *ns, struct
             compile_say(job->compile, DIAG_WARNING, "%s: its result differs from the kernel's own, and it is left out",
                         job->compile->unit[job->unit[i]].plan.entry);
         else
-            number[count] = i;
+            number[*count] = i;
         if (right)
-            candidate[count++] = (struct candidate){t, way};
+            candidate[(*count)++] = (struct candidate){t, way};
     }
+    return status;
+}
+
+static int measure(void *context, const struct tune_job *job, double *ns, struct tw_error *error)
+{
+    struct tune_timer *t = context;
+    struct candidate *candidate = tw_alloc_zeroed(&t->rt, sizeof *candidate * ((size_t)job->count + 1));
+    int *number = tw_alloc_zeroed(&t->rt, sizeof *number * ((size_t)job->count + 1)), count = 0;
+    double since = compile_clock(), began = since;
+    int status = candidate && number ? load_code(t, job->compile, error) : no_memory(error);
+    spend(job, TUNE_LOAD, &since);
+    if (status == TW_OK)
+        status = make_data(t, job->symbol, error);
+    spend(job, TUNE_DATA, &since);
+    if (status == TW_OK)
+        status = admit(t, job, candidate, number, &count, ns, error);
+    spend(job, TUNE_COMPARE, &since);
     const struct model_device device = {t->device->sm_count,
                                         1e3 * (t->device->clock_khz ? t->device->clock_khz : 1000000)};
     for (int i = 0; i < count && status == TW_OK && is_emulated(t); i++)
         ns[number[i]] = 1e3 * model_time(&job->compile->unit[job->unit[number[i]]].plan, job->symbol, &device).us;
+    struct tune_job rest = *job;
+    if (job->seconds > 0) /* the least that is more than none, where all of it is gone */
+        rest.seconds = fmax(job->seconds - (since - began), 1e-6);
     if (status == TW_OK && count && !is_emulated(t))
-        status = time_all(t, job, candidate, number, count, ns, error);
+        status = time_all(t, &rest, candidate, number, count, ns, error);
+    spend(job, TUNE_TIME, &since);
     tw_free(&t->rt, candidate);
     tw_free(&t->rt, number);
     return status;

@@ -8,9 +8,14 @@
 #define TW_GEN_TUNE_CLOCK_H
 
 #include "device.h"
+#include "time/time.h"
 #include "tune/tune.h"
 
 struct tune_timer;
+
+/* How the measuring core times the candidates of a job: a race, whose brief bursts or long looks end sooner for those
+ * that are far behind. */
+struct time_options tune_time_options(const struct tune_job *job, int sets);
 
 /* Opens a device: "cuda", "cuda:N" or "emu". arch: what the emulator is; NULL: its newest. *clock then measures on it.
  * A status; tune_timer_close is due after any. */

@@ -105,10 +105,13 @@ int journal_add(struct journal *j, const char *key, double ns, struct tw_error *
     char *line = arena_format(&j->arena, "%.3f\t%s\n", ns, key);
     if (!line || keep(j, key, strlen(key), ns) != TW_OK)
         return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
-    int status = write_text(j, line, error);
-    if (status == TW_OK)
+    return write_text(j, line, error);
+}
+
+void journal_sync(struct journal *j)
+{
+    if (j->file >= 0)
         fdatasync(j->file);
-    return status;
 }
 
 void journal_close(struct journal *j, bool remove)

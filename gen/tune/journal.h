@@ -31,8 +31,11 @@ int journal_open(struct journal *j, struct tw_runtime *rt, const char *path, uin
 /* The entry of the key; NULL: it was not measured. The last of equals counts. */
 const struct journal_entry *journal_find(const struct journal *j, const char *key);
 
-/* Adds an entry, in memory and on disk. */
+/* Adds an entry, in memory and to the file, where the end of this process does it no harm. */
 int journal_add(struct journal *j, const char *key, double ns, struct tw_error *error);
+
+/* From now on the end of the machine does none to what was added either: some milliseconds, once for many entries. */
+void journal_sync(struct journal *j);
 
 /* remove: the file too, as nothing is to be resumed. */
 void journal_close(struct journal *j, bool remove);

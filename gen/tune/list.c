@@ -98,6 +98,14 @@ static int open_kernel(struct tune_kernel *k)
     return status;
 }
 
+static int count_wanted(const struct tune_options *o, const struct spec *spec)
+{
+    int count = 0;
+    for (int i = 0; i < spec->kernel_count; i++)
+        count += is_wanted(o, &spec->kernel[i]) && arch_of(o, &spec->kernel[i]);
+    return count;
+}
+
 int tune_each(const struct tune_options *o, int (*one)(void *context, struct tune_kernel *k), void *context)
 {
     struct compile c;
@@ -105,6 +113,7 @@ int tune_each(const struct tune_options *o, int (*one)(void *context, struct tun
     compile_report(&c);
     if (status == 0 && o->set.count)
         status = sizes_check(&c, &o->set);
+    const int wanted = status == 0 ? count_wanted(o, &c.spec) : 0;
     for (int i = 0; i < c.spec.kernel_count && status == 0; i++) {
         struct tune_kernel *k = tw_alloc_zeroed(&c.rt, sizeof *k);
         if (!k) {
@@ -116,6 +125,7 @@ int tune_each(const struct tune_options *o, int (*one)(void *context, struct tun
         k->kernel = &c.spec.kernel[i];
         k->arch = is_wanted(o, k->kernel) ? arch_of(o, k->kernel) : NULL;
         if (k->arch) {
+            k->left = wanted - tuned;
             k->device = o->device.sms ? o->device : model_device_of(k->arch->name);
             status = open_kernel(k);
             if (status == 0)

@@ -24,6 +24,21 @@
 
 enum { TUNE_MOST_CANDIDATES = 2048 };
 
+/* What the time of a run goes into. */
+#define TUNE_PARTS_DO(PART)                                                                                            \
+    PART(READ, "reading and planning")                                                                                 \
+    PART(COMPILE, "compiling")                                                                                         \
+    PART(LOAD, "loading")                                                                                              \
+    PART(DATA, "inputs")                                                                                               \
+    PART(COMPARE, "comparing results")                                                                                 \
+    PART(TIME, "timing")
+enum tune_part {
+#define TUNE_PART(name, words) TUNE_##name,
+    TUNE_PARTS_DO(TUNE_PART)
+#undef TUNE_PART
+        TUNE_PARTS
+};
+
 /* What is to be measured: units of one kernel on one architecture, compiled, at one set of sizes. */
 struct tune_job {
     struct compile *compile;
@@ -32,10 +47,16 @@ struct tune_job {
     const int64_t *symbol; /* by plan.symbol */
     bool burst;            /* else sustained */
     bool brief;            /* a first look: as short as it can be */
+    double seconds;        /* that it may take, but for a round of the first two candidates; 0: as long as it takes */
+    double *spent;         /* by tune_part: what it takes is added */
 };
 
-/* A clock. ns[i] receives what a launch of candidate i takes, 0 where it cannot be launched or its result is wrong. A
- * status; on any but TW_OK the run ends, and what was measured before stays in the journal. */
+/* In the place of a time: there was none for it. */
+#define TUNE_UNTIMED (-1.0)
+
+/* A clock. ns[i] receives what a launch of candidate i takes, 0 where it cannot be launched or its result is wrong,
+ * TUNE_UNTIMED where job->seconds did not allow it. A status; on any but TW_OK the run ends, and what was measured
+ * before stays in the journal. */
 struct tune_clock {
     int (*measure)(void *context, const struct tune_job *job, double *ns, struct tw_error *error);
     void *context;
@@ -43,6 +64,7 @@ struct tune_clock {
     bool no_code;    /* it looks at Plans alone: nothing is compiled for it */
     /* What it holds of the compile is let go: that is closed next. NULL: it holds nothing. */
     void (*leave)(void *context, const struct compile *compile);
+    double (*now)(void *context); /* seconds, by which the run's time is counted; NULL: compile_clock */
 };
 
 struct tune_options {
@@ -51,7 +73,7 @@ struct tune_options {
     struct option_list set;
     bool burst, resume, list;
     bool dry;                   /* SPEC.tuned.lua stays as it is */
-    uint64_t seconds;           /* after which no further sizes are begun; 0: none */
+    uint64_t seconds;           /* that it may take, with measuring again in a new process; 0: as long as it takes */
     struct model_device device; /* sms 0: of the architecture */
 };
 
@@ -130,6 +152,7 @@ struct tune_kernel {
     struct arena arena;
     struct tune_set set; /* the product */
     struct sizes sizes;
+    int left;     /* kernels that are still to be tuned, this one among them */
     int left_out; /* fields of which the product has no value but the kernel's own */
 };
 
@@ -144,6 +167,13 @@ enum { TUNE_MEASURED = 32 }; /* candidates that the model leaves at one size */
 
 /* ---- search.c -----------------------------------------------------------------------------------------------------
  */
+
+/* Seconds on the clock that the run's time is counted by. */
+double tune_now(const struct tune_clock *clock);
+
+/* Prints how long it took since `began`, by compile_clock, and what of that each part: "took 61.0 s: compiling 20.1,
+ * ..." */
+void tune_print_spent(double began, const double *spent);
 
 /* All of it. Exit status. */
 int tune_run(const struct tune_options *options, const struct tune_clock *clock);

@@ -4,9 +4,8 @@
 
 #include "driver.h"
 
-/* Words of an instance, as templates/blocks/profile.cuh writes them: one that says nothing, the stamps, seven numbers.
- */
-enum { BEGAN, ENDED, LEFT, BEGAN_NS, ENDED_NS, PLACE, BLOCK, NUMBERS, OTHERS = NUMBERS + 1, STEP_BIT = 52 };
+/* Words of an instance, as templates/blocks/profile.cuh writes them: stamps, 0 where there is none, and 7 numbers. */
+enum { BEGAN, ENDED, LEFT, BEGAN_NS, ENDED_NS, PLACE, BLOCK, NUMBERS, STEP_BIT = 52 };
 
 static int count_instances(const struct plan *plan)
 {
@@ -47,27 +46,31 @@ static int read_instance(const struct profile *profile, struct profile_instance 
 {
     const struct plan_role *role = &profile->plan->role[in->role];
     const uint64_t *number = word + room - NUMBERS;
-    int64_t places = (int64_t)(room - OTHERS), left = (int64_t)number[LEFT] / 8, made = places - left;
+    const int64_t places = (int64_t)(room - NUMBERS), left = (int64_t)number[LEFT] / 8, made = places - left;
     if (!number[ENDED] || (int64_t)number[LEFT] % 8 || made < 0)
         return tw_fail(error, TW_ERROR_DAMAGED, "%s: instance %d of role %s has left no stamps", profile->plan->entry,
                        in->instance, role->name);
-    in->count = (size_t)(left > 0 ? made : places);
+    const size_t words = (size_t)(left > 0 ? made : places);
     in->full = left <= 0;
     in->began_ns = number[BEGAN_NS];
     in->ended_ns = number[ENDED_NS];
     in->began = 0;
     in->ended = number[ENDED] - number[BEGAN];
-    in->stamp = tw_alloc(profile->rt, (in->count + 1) * sizeof *in->stamp);
+    in->stamp = tw_alloc(profile->rt, (words + 1) * sizeof *in->stamp);
     if (!in->stamp)
         return tw_fail(error, TW_ERROR_MEMORY, "out of memory");
-    for (size_t i = 0; i < in->count; i++) {
-        const uint64_t stamp = word[1 + i] - number[BEGAN], step = stamp >> STEP_BIT;
+    in->count = 0;
+    for (size_t w = 0; w < words; w++) {
+        if (!word[w])
+            continue;
+        const size_t i = in->count;
+        const uint64_t stamp = word[w] - number[BEGAN], step = stamp >> STEP_BIT;
         const uint64_t clock = stamp & (((uint64_t)1 << STEP_BIT) - 1);
         const uint64_t before = i ? in->stamp[i - 1].clock : in->began;
         if (step < 1 || step > (uint64_t)role->step_count || clock < before || clock > in->ended)
             return tw_fail(error, TW_ERROR_DAMAGED, "%s: stamp %zu of role %s is of step %llu at clock %llu",
                            profile->plan->entry, i, role->name, (unsigned long long)step, (unsigned long long)clock);
-        in->stamp[i] = (struct profile_stamp){clock, (int)step - 1};
+        in->stamp[in->count++] = (struct profile_stamp){clock, (int)step - 1};
     }
     return TW_OK;
 }

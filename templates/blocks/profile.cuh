@@ -6,10 +6,10 @@
 //@ local executors = 0
 //@ for _, role in ipairs(roles) do executors = executors + role.instances end
 //@ local regions, last = 2 * executors, executors - 1
-// Each instance has ${room} words: one that says nothing; its stamps, each the clock and, added at bit 52, the number
-// of the step that has just been made; and seven numbers: clock at its beginning and its end, bytes of room left (below
-// 0: there was not enough), nanoseconds at beginning and end, multiprocessor + 1, blocks of the grid and above it which
-// this is. The last four are the last instance's alone: others go on at once.
+// Each instance has ${room} words: its stamps, each the clock and, added at bit 52, the number of the step that has
+// just been made, 0 where a step was left out; and seven numbers: clock at its beginning and its end, bytes of room
+// left (below 0: there was not enough), nanoseconds at beginning and end, multiprocessor + 1, blocks of the grid and
+// above it which this is. The last four are the last instance's alone: others go on at once.
 extern "C" {
 __device__ u64 tilewright_profile[${regions} * ${room}];
 }
@@ -37,11 +37,13 @@ __device__ __forceinline__ u64 profile_place()
 }
 
 // The stamp that was taken last, which is written when the next one is taken: who reads the clock need not wait for it.
-// Addresses have one upper half, so that a stamp adds and compares 32 bits.
+// Addresses have one upper half, so that a stamp adds and compares 32 bits. Steps that are made one behind the other
+// have a frame of words, in which each has its place: the first one alone asks for room and goes on by all of them.
 struct profile_stamps {
-    u64 to;    // where it goes
-    u64 stamp; // before the first one nothing is in hand, which goes into the word that says nothing
+    u64 to;    // behind the frame that was begun last
+    u64 stamp; // 0 before the first one
     u32 limit; // lower half of the address behind the stamps; 0: this thread stamps nothing
+    bool room; // for the frame
 };
 
 __device__ __forceinline__ void profile_put(const profile_stamps &s, u32 number, u64 value)
@@ -56,16 +58,17 @@ __device__ __forceinline__ void profile_put(const profile_stamps &s, u32 number,
                  : "memory");
 }
 
-// began: the clock when the kernel began.
+// began: the clock when the kernel began. Grids of Plans have one dimension.
 __device__ __forceinline__ profile_stamps profile_begin(u64 began, u32 executor, bool one)
 {
-    const u32 blocks = gridDim.x * gridDim.y * gridDim.z;
-    const u32 block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    const u32 blocks = gridDim.x, block = blockIdx.x;
     if (!one || (block != 0 && block != blocks / 2))
-        return {0, 0, 0};
+        return {0, 0, 0, false};
     const u32 region = (block == 0 ? 0 : ${executors}) + executor;
     const u64 at = __cvta_generic_to_global(tilewright_profile + region * ${room});
-    const profile_stamps s = {at, 0, (u32)at + (${room} - 7) * 8};
+    // A clock's highest bit is 0, which the compiler does not know: of an address that it can tell to be one for all
+    // lanes it makes a uniform register, and copies it for each stamp.
+    const profile_stamps s = {at + (began >> 63), 0, (u32)at + (${room} - 7) * 8, false};
     profile_put(s, 0, began);
     if (executor == ${last}) {
         profile_put(s, 3, profile_time());
@@ -75,24 +78,32 @@ __device__ __forceinline__ profile_stamps profile_begin(u64 began, u32 executor,
     return s;
 }
 
-// The step is made. Without a branch: threads that stamp nothing come by, too.
-template <u32 STEP> __device__ __forceinline__ void profile_mark(profile_stamps &s)
+// The step is made, whose place is SLOT of a frame of SLOTS. Without a branch: threads that stamp nothing come by, too.
+template <u32 STEP, int SLOT = 0, int SLOTS = 1> __device__ __forceinline__ void profile_mark(profile_stamps &s)
 {
+    if (SLOT == 0) {
+        asm("{\n"
+            ".reg .b32 low, high;\n"
+            "mov.b64 {low, high}, %0;\n"
+            "add.u32 low, low, %1;\n"
+            "mov.b64 %0, {low, high};\n"
+            "}"
+            : "+l"(s.to)
+            : "n"(SLOTS * 8));
+        s.room = (u32)s.to <= s.limit;
+    }
     asm volatile("{\n"
                  ".reg .pred room;\n"
                  ".reg .b32 low, high;\n"
+                 "setp.ne.u32 room, %2, 0;\n"
+                 "@room st.global.b64 [%1+%3], %0;\n"
+                 "mov.u64 %0, %%clock64;\n"
                  "mov.b64 {low, high}, %0;\n"
-                 "setp.lt.u32 room, low, %2;\n"
-                 "@room st.global.b64 [%0], %1;\n"
-                 "add.u32 low, low, 8;\n"
+                 "add.u32 high, high, %4;\n"
                  "mov.b64 %0, {low, high};\n"
-                 "mov.u64 %1, %%clock64;\n"
-                 "mov.b64 {low, high}, %1;\n"
-                 "add.u32 high, high, %3;\n"
-                 "mov.b64 %1, {low, high};\n"
                  "}"
-                 : "+l"(s.to), "+l"(s.stamp)
-                 : "r"(s.limit), "n"(STEP << 20));
+                 : "+l"(s.stamp)
+                 : "l"(s.to), "r"((u32)s.room), "n"(8 * (SLOT - SLOTS)), "n"(STEP << 20));
 }
 
 __device__ __forceinline__ void profile_end(profile_stamps s, u32 executor)

@@ -1224,8 +1224,9 @@ ${call}(args, ${ring}_fill, ${list});
 //@         if filled_of[ring] == 0 then
 ${ring}_advance(${ring}_fill);
 //@         end
-//@         if stamp(role.name, i) == "beside" then
-profile_mark<${i}>(stamps);
+//@         local where, mark = stamp(role.name, i)
+//@         if where == "beside" then
+profile_mark<${mark}>(stamps);
 //@         end
 //@         if has(step, "loop") then shallower() end
 //@         if has(step, "loop") and not together(next_step) then
@@ -1371,10 +1372,11 @@ ${call}(${ring}_stage);
 //@     elseif op == "release" then
 //@         if opt(step, "back", 0) > 0 then
 //@             local turn = model.loop[step.loop + 1].name .. "_turn"
-//@             if stamp(role.name, i) == "beside" then
+//@             local where, mark = stamp(role.name, i)
+//@             if where == "beside" then
 if (${turn} > 0) {
     ${call}(${ring}_oldest);
-    profile_mark<${i}>(stamps);
+    profile_mark<${mark}>(stamps);
 }
 //@             else
 if (${turn} > 0)
@@ -1527,7 +1529,8 @@ ${call}(args, consumer, buffer, ${places});
 ++${late}_next;
 //@         end
 //@     end
-//@     if not past and stamp(role.name, i) == "behind" then
-profile_mark<${i}>(stamps);
+//@     local where, mark = stamp(role.name, i)
+//@     if not past and where == "behind" then
+profile_mark<${mark}>(stamps);
 //@     end
 //@ end

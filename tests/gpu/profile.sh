@@ -20,16 +20,22 @@ stamps() {
             END { for (b in sum) if (sum[b] < 99.4 || sum[b] > 100.6) bad = 1; exit bad }' "$work/out"
     ok $? "$2 $3: verified, and clocks add up"
     [ "$device" != emu ] || return 0
-    awk '/^with stamps/ { cost = $(NF - 1) + 0; seen = 1 } END { exit !seen || cost > 3 }' "$work/out"
-    ok $? "$2 $3: $(sed -n 's/^with stamps.*: \([-+][0-9.]* %\)$/\1/p' "$work/out")"
+    # Of several passes the dearest counts.
+    awk '/^with stamps|^pass [0-9]* of / { if (!seen++ || $(NF - 1) + 0 > cost) cost = $(NF - 1) + 0 }
+        END { exit !seen || cost > 3 }' "$work/out"
+    within=$?
+    costs=$(sed -n 's/^\(with stamps\|pass [0-9]* of [0-9]*\) .*: \([-+][0-9.]* %\)$/\2/p' "$work/out" | tr '\n' ' ')
+    ok $within "$2 $3: $costs"
 }
 if [ "$device" = emu ]; then
     stamps specs/gemm.lua gemm_bf16 M=512,N=512,K=512
 else
-    for sizes in M=4096,N=4096,K=4096 M=8192,N=8192,K=8192 M=4096,N=7168,K=2048 M=2048,N=2048,K=2048; do
+    for sizes in M=4096,N=4096,K=4096 M=8192,N=8192,K=8192 M=4096,N=7168,K=2048 M=2048,N=2048,K=2048 \
+        M=512,N=512,K=512 M=16,N=4096,K=4096; do
         stamps specs/gemm.lua gemm_bf16 $sizes
     done
     stamps specs/attention.lua attention_fwd B=8,H=16,R=2048,S=2048
+    stamps specs/attention_decode.lua attention_decode B=32,G=8,R=1,S=4096
     stamps specs/rows.lua rms_norm R=16384,C=8192
 fi
 echo "1..$count"

@@ -256,8 +256,9 @@ static void rows(void **state)
 
 /* ---- memory that a kernel has left ------------------------------------------------------------------------------- */
 
-/* By region: a word that says nothing, 8 stamps, numbers from NUMBERS on: clock at its beginning and its end, bytes of
- * room left; of the last instance nanoseconds at beginning and end, multiprocessor + 1, number and count of blocks. */
+/* By region: 9 words for stamps, the first of which has nothing to say, numbers from NUMBERS on: clock at its beginning
+ * and its end, bytes of room left; of the last instance nanoseconds at beginning and end, multiprocessor + 1, number
+ * and count of blocks. */
 enum { REGIONS = 6, ROOM = 16, NUMBERS = 9, LEFT = NUMBERS + 2 };
 static uint64_t memory[REGIONS * ROOM];
 
@@ -275,15 +276,15 @@ static int download(struct tw_device *device, void *to, uint64_t from, size_t by
     return TW_OK;
 }
 
-/* Instance i of block n begins at this clock and has two stamps. */
+/* Instance i of block n begins at this clock and has two stamps, between which a step was left out. */
 static void leave(int n, int i, uint64_t began, int first, int second)
 {
     uint64_t *word = memory + (n * 3 + i) * ROOM;
     const uint64_t block = n ? 7 : 0;
-    const uint64_t number[] = {began, began + 500, 6 * 8, 100, 600, 5, block << 32 | 14};
+    const uint64_t number[] = {began, began + 500, 5 * 8, 100, 600, 5, block << 32 | 14};
     memset(word, 0, ROOM * sizeof *word);
     word[1] = written(began + 10, first);
-    word[2] = written(began + 30, second);
+    word[3] = written(began + 30, second);
     memcpy(word + NUMBERS, number, (i == 2 ? 7 : 3) * sizeof *number);
 }
 
@@ -314,6 +315,7 @@ static void reading(void **state)
     assert_int_equal(p.block[0].multiprocessor, 4);
     assert_int_equal(p.block[0].clocks, 540);
     assert_int_equal(p.block[0].instance[1].began, 0);
+    assert_int_equal(p.block[0].instance[1].count, 2);
     assert_int_equal(p.block[0].instance[1].stamp[0].clock, 10);
     assert_int_equal(p.block[0].instance[1].stamp[1].clock, 30);
     assert_int_equal(p.block[0].instance[1].stamp[1].step, 1);
@@ -335,11 +337,11 @@ static void damaged(void **state)
     } damage[] = {
         {1, written(5010, 0)}, /* no step */
         {1, written(5010, 7)}, /* one more than the producer has */
-        {2, written(5005, 2)}, /* before the first */
-        {2, written(9000, 2)}, /* behind the end */
+        {3, written(5005, 2)}, /* before the first */
+        {3, written(9000, 2)}, /* behind the end */
         {NUMBERS + 1, 0},      /* it did not end */
-        {LEFT, 9 * 8},         /* more room than there is */
-        {LEFT, 6 * 8 + 4},     /* half a stamp */
+        {LEFT, 10 * 8},        /* more room than there is */
+        {LEFT, 5 * 8 + 4},     /* half a stamp */
     };
     (void)state;
     for (size_t d = 0; d < sizeof damage / sizeof *damage; d++) {

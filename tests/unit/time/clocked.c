@@ -22,6 +22,8 @@ static const double heating = 0.05, cooling = 0.02, launch_delay = 10e-6, call_t
 static void work(const struct clocked_work *w)
 {
     double seconds = clocked.heat > 0.5 ? w->hot : w->cool;
+    clocked.random = clocked.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    seconds *= 1.0 + clocked.jitter * ((double)(clocked.random >> 32) / 0x1p31 - 1.0);
     clocked.heat += seconds / heating;
     clocked.heat = clocked.heat > 1.0 ? 1.0 : clocked.heat;
     clocked.gpu += seconds;

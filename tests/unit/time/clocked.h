@@ -5,6 +5,7 @@
 #define TW_TESTS_UNIT_TIME_CLOCKED_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "driver.h"
 
@@ -14,6 +15,8 @@ extern struct clocked_state {
     double host, gpu; /* seconds: the host's time, and when the stream will have done all its work */
     double heat;      /* above 0.5 the board is hot */
     double joules;
+    double jitter; /* launches take up to so much of their time more or less, always in the same order */
+    uint64_t random;
     bool capturing;
     bool no_nvml;
     long live;                   /* graphs, executables and events not yet destroyed */

@@ -230,6 +230,96 @@ static void no_power(void **state)
     end();
 }
 
+/* A race: who is far behind has few rounds, the quickest all of them, and all have their own times. */
+static void races(void **state)
+{
+    struct time_result result[COUNT][TIME_MODES];
+    struct time_options options = time_defaults;
+    int failed;
+    (void)state;
+    begin();
+    options.margin[TIME_BURST] = 0.3;
+    options.margin[TIME_SUSTAINED] = 1.5;
+    assert_int_equal(time_candidates(device, &options, candidate, COUNT, result, &failed, &error), TW_OK);
+    assert_int_equal(failed, -1);
+    assert_int_equal(result[2][TIME_BURST].rounds, 15); /* 50 us; 100 and 104 are more than 30 % above it */
+    assert_int_equal(result[0][TIME_BURST].rounds, 1);
+    assert_int_equal(result[1][TIME_BURST].rounds, 1);
+    assert_int_equal(result[2][TIME_SUSTAINED].rounds, 5); /* 60 us; 140 are 133 % above it, 125 are 108 % */
+    assert_int_equal(result[0][TIME_SUSTAINED].rounds, 2);
+    assert_int_equal(result[1][TIME_SUSTAINED].rounds, 2);
+    for (int i = 0; i < COUNT; i++) {
+        near(result[i][TIME_BURST].median, work[i].cool);
+        near(result[i][TIME_SUSTAINED].median, work[i].hot);
+    }
+    end();
+}
+
+/* The time is kept, but for a round of two of them; who was not timed says so. */
+static void time_is_kept(void **state)
+{
+    enum { MANY = 60 };
+    struct time_candidate many[MANY];
+    struct time_result result[MANY][TIME_MODES];
+    struct time_options options = time_defaults;
+    (void)state;
+    for (int i = 0; i < MANY; i++)
+        many[i] = candidate[i % COUNT];
+    for (int mode = 0; mode < TIME_MODES; mode++)
+        for (double seconds = 1e-6; seconds < 100.0; seconds *= 10.0) {
+            int failed, timed = 0, all = 0;
+            begin();
+            options = time_defaults;
+            options.rounds[1 - mode] = 0;
+            options.seconds = seconds;
+            const double from = clocked.host;
+            assert_int_equal(time_candidates(device, &options, many, MANY, result, &failed, &error), TW_OK);
+            const double took = clocked.host - from;
+            for (int i = 0; i < MANY; i++) {
+                const struct time_result *r = &result[i][mode];
+                timed += r->rounds > 0;
+                all += r->rounds == options.rounds[mode];
+                if (r->rounds)
+                    near(r->median, mode == TIME_BURST ? work[i % COUNT].cool : work[i % COUNT].hot);
+            }
+            assert_true(timed >= 2);
+            assert_true(took <= seconds + (timed == 2 ? 1.0 : 0.5));
+            assert_true(all == MANY || took >= 0.4 * seconds);
+            assert_true(seconds >= 1.0 ? timed > 2 : timed == 2); /* the first pause is of 0.1 s */
+            end();
+        }
+    options.seconds = 1000.0; /* more than it takes */
+    int failed;
+    begin();
+    assert_int_equal(time_candidates(device, &options, many, MANY, result, &failed, &error), TW_OK);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(result[i][TIME_SUSTAINED].rounds, 5);
+    end();
+}
+
+/* Quick: what is longer than a burst is launched twice before its graph of one launch, and pauses are shorter. */
+static void quick_launches(void **state)
+{
+    static const struct clocked_work longer = {15e-3, 18e-3, 700};
+    const struct time_candidate one = {launch_longer, (void *)&longer};
+    struct time_result result[1][TIME_MODES];
+    struct time_options options = time_defaults;
+    int failed;
+    (void)state;
+    begin();
+    options.sets = 2;
+    options.rounds[TIME_BURST] = 3;
+    options.rounds[TIME_SUSTAINED] = 0;
+    options.quick = true;
+    const double slept = clocked.slept;
+    assert_int_equal(time_candidates(device, &options, &one, 1, result, &failed, &error), TW_OK);
+    assert_int_equal(logged, 2 + 1);
+    assert_int_equal(clocked.launches, 2 * 3);
+    assert_true(clocked.slept - slept <= 3 * 2 * longer.hot + 10 * options.pause_seconds);
+    assert_true(result[0][TIME_BURST].median >= longer.cool && result[0][TIME_BURST].median <= longer.hot);
+    end();
+}
+
 static void launches_fail(void **state)
 {
     struct time_result result[COUNT][TIME_MODES];
@@ -293,6 +383,7 @@ int main(void)
         cmocka_unit_test(both_modes), cmocka_unit_test(sets_rotate),   cmocka_unit_test(pauses_cool),
         cmocka_unit_test(no_power),   cmocka_unit_test(launches_fail), cmocka_unit_test(calls_fail),
         cmocka_unit_test(summary),    cmocka_unit_test(long_launches), cmocka_unit_test(orders),
+        cmocka_unit_test(races),      cmocka_unit_test(time_is_kept),  cmocka_unit_test(quick_launches),
     };
     return cmocka_run_group_tests_name("time", tests, NULL, NULL);
 }

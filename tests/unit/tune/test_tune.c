@@ -1,15 +1,20 @@
 /* The search for set-ups by a clock that is none: what is measured, kept, resumed and written. */
 #include "unit/check.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "time/time.h"
+#include "tune/clock.h"
 #include "tune/journal.h"
 #include "tune/rows.h"
 #include "tune/tune.h"
+#include "unit/runtime/fake_cuda.h"
+#include "unit/time/clocked.h"
 
 static char folder[] = "/tmp/tilewright_tune_XXXXXX";
 static char spec[128], tuned[128], journal[160];
@@ -268,6 +273,126 @@ static void test_with(void **state)
     arena_free(&arena);
 }
 
+/* ---- planted latencies, found by the measuring core on a simulated clock ---------------------------------------- */
+
+/* What a launch takes differs from one to the next, and on a board that is hot. */
+enum { LOADING_MS = 700, SETS = 2 };
+struct planted {
+    struct tw_device *device;
+    struct clocked_work work[1024];
+    double least[2]; /* that was asked for at the first and at the second of the sizes, in a cool board's seconds */
+    int jobs, untimed, timed;
+    const struct compile *compile;
+};
+
+static int launch_planted(void *context, int set, struct tw_error *error)
+{
+    (void)set, (void)error;
+    clocked_launch(context);
+    return TW_OK;
+}
+
+static double planted_now(void *context)
+{
+    (void)context;
+    return clocked.host;
+}
+
+static int measure_planted(void *context, const struct tune_job *job, double *ns, struct tw_error *error)
+{
+    static struct time_candidate candidate[1024];
+    static struct time_result result[1024][TIME_MODES];
+    struct planted *p = context;
+    const enum time_mode mode = job->burst ? TIME_BURST : TIME_SUSTAINED;
+    struct time_options options = tune_time_options(job, SETS);
+    const double from = clocked.host;
+    double *least = &p->least[job->symbol[0] > 100];
+    int failed;
+    assert_true(job->count <= 1024);
+    for (int i = 0; i < job->count; i++) {
+        const double us = time_of(&job->compile->unit[job->unit[i]].plan, job->symbol) - 1000.0;
+        p->work[i] = (struct clocked_work){1e-6 * us, 1.2e-6 * us, 700};
+        candidate[i] = (struct time_candidate){launch_planted, &p->work[i]};
+        *least = *least <= 0 || 1e-6 * us < *least ? 1e-6 * us : *least;
+    }
+    if (p->compile != job->compile) /* compiled and loaded before it is timed */
+        clocked.host += 1e-3 * LOADING_MS;
+    p->compile = job->compile;
+    options.seconds = job->seconds > 0 ? fmax(1e-6, job->seconds - (clocked.host - from)) : 0.0;
+    int status = time_candidates(p->device, &options, candidate, job->count, result, &failed, error);
+    for (int i = 0; i < job->count; i++) {
+        ns[i] = result[i][mode].rounds ? 1e9 * result[i][mode].median : TUNE_UNTIMED;
+        p->untimed += !result[i][mode].rounds;
+        p->timed += result[i][mode].rounds > 0;
+    }
+    p->jobs++;
+    return status;
+}
+
+/* Tunes within so many seconds of the simulated clock, and without a limit where that is 0. Returns those it took;
+ * us[i]: what the row of size i says, 0 where there is none. sizes: those alone, NULL both. */
+static double run_planted(struct planted *p, uint64_t seconds, const char *sizes, double us[2])
+{
+    struct tw_runtime rt;
+    struct tw_driver driver;
+    struct tw_error error;
+    const struct tune_clock clock = {
+        .measure = measure_planted, .context = p, .gpu = "Mock GPU", .no_code = true, .now = planted_now};
+    const struct tune_options o = {.spec = spec, .arch = "sm_90a", .seconds = seconds, .set = {{sizes}, sizes ? 1 : 0}};
+    begin(NULL);
+    fake_begin(&rt);
+    driver = fake_driver;
+    clocked_begin(&driver, &rt);
+    clocked.jitter = 0.01;
+    rt.driver = &driver;
+    memset(p, 0, sizeof *p);
+    assert_int_equal(tw_device_open_cuda(&rt, 0, &p->device, &error), TW_OK);
+    assert_int_equal(tune_run(&o, &clock), 0);
+    const double took = clocked.host;
+    tw_device_close(p->device);
+    tw_runtime_close(&rt);
+    const char *rows = read_file(tuned);
+    for (int i = 0; i < 2; i++) {
+        const char *row = strstr(rows, i ? "{ M = 4096," : "{ M = 64,"), *of = row ? strstr(row, "us = ") : NULL;
+        us[i] = of ? strtod(of + 5, NULL) : 0.0;
+    }
+    return took;
+}
+
+/* The least of the planted times is found, although single looks scatter. */
+static void test_planted(void **state)
+{
+    static struct planted p;
+    double us[2];
+    (void)state;
+    const double took = run_planted(&p, 0, "M=64,N=4096,K=4096", us);
+    assert_true(took > 5.0 && took < 30.0);
+    assert_int_equal(p.untimed, 0);
+    if (fabs(us[0] - 1.2e6 * p.least[0]) > 0.01 * us[0]) /* sustained: the board is hot */
+        fail_msg("%g us for %g", us[0], 1.2e6 * p.least[0]);
+}
+
+/* The time is kept, whatever it is; sizes without a row are told, and so are fewer set-ups with less of it. */
+static void test_time_is_kept(void **state)
+{
+    static const uint64_t seconds[] = {1, 9};
+    static struct planted p;
+    double us[2];
+    int timed = 0;
+    (void)state;
+    for (size_t i = 0; i < sizeof seconds / sizeof *seconds; i++) {
+        const double took = run_planted(&p, seconds[i], NULL, us);
+        /* As much as is left to a new process, and two looks at a size that was begun. */
+        if (took > 0.85 * (double)seconds[i] + 1.0)
+            fail_msg("%g s of %d", took, (int)seconds[i]);
+        assert_true(p.timed >= timed);
+        timed = p.timed;
+        assert_int_equal(access(journal, F_OK) == 0, us[0] <= 0 || us[1] <= 0); /* there is something to resume */
+        for (int k = 0; k < 2 && seconds[i] >= 9; k++)
+            assert_true(us[k] > 0 && us[k] <= 1.2e6 * 1.1 * p.least[k]);
+    }
+}
+
 static int set_up(void **state)
 {
     (void)state;
@@ -293,7 +418,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_search), cmocka_unit_test(test_resume),     cmocka_unit_test(test_stale),
         cmocka_unit_test(test_again),  cmocka_unit_test(test_round_trip), cmocka_unit_test(test_with),
-        cmocka_unit_test(test_exact),
+        cmocka_unit_test(test_exact),  cmocka_unit_test(test_planted),    cmocka_unit_test(test_time_is_kept),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

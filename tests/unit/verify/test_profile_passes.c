@@ -16,7 +16,7 @@
 #define TOUCH STEP(.op = PLAN_TOUCH, .call = "evaluate")
 
 /* Items of two loops, one in the other, the second with a step that some turns leave out before its first other one;
- * a body where all are such; steps before and behind. */
+ * a body where all are such; steps before and behind, and a loop that begins with steps that some turns leave out. */
 static struct plan_step steps[] = {
     TOUCH,
     STEP(.op = PLAN_LOOP, .call = "tiles", .loop = 1),
@@ -45,6 +45,13 @@ static struct plan_step steps[] = {
     TOUCH,
     END,
     TOUCH,
+    LOOP,
+    STEP(.op = PLAN_BARRIER, .call = "turn", .only = 1),
+    STEP(.op = PLAN_RELEASE, .call = "release", .back = 1),
+    TOUCH,
+    STEP(.op = PLAN_RELEASE, .call = "release", .back = 1),
+    TOUCH,
+    END,
 };
 enum { STEPS = sizeof steps / sizeof *steps, MOST = 4000 };
 static struct plan_role role = {.name = "consumer", .instances = 1, .step = steps, .step_count = STEPS};
@@ -86,7 +93,7 @@ static void make(struct run *r, int from, int to)
         }
         if (body)
             i = end_of(i);
-        else if (stamp_of(&plan, &role, i) != STAMP_NONE && !(steps[i].only && chance(r, 2)))
+        else if (stamp_of(&plan, &role, i) != STAMP_NONE && !((steps[i].only || steps[i].back) && chance(r, 2)))
             r->step[r->count++] = i;
     }
 }
@@ -132,12 +139,13 @@ static void test_steps(void **state)
 {
     (void)state;
     /* Of each loop's body the first step that all turns make; of the body that has none, all of them. */
-    static const bool anchor[STEPS] = {[2] = false, [1] = true, [7] = true, [11] = true, [18] = true, [19] = true};
+    static const bool anchor[STEPS] = {
+        [1] = true, [2] = false, [7] = true, [11] = true, [18] = true, [19] = true, [30] = true};
     for (int i = 0; i < STEPS; i++) {
         const bool stamped = stamp_of(&plan, &role, i) != STAMP_NONE;
         assert_int_equal(stamped && stamp_pass(&plan, &role, i, 1) < 0, anchor[i]);
     }
-    assert_int_equal(stamp_passes(&plan), 4); /* of the items' body: 2, 22, 23 and 24 */
+    assert_int_equal(stamp_passes(&plan), 4); /* of the items' body: 2, 22, 23 and 24; of the last: 28, 29, 31, 32 */
     struct plan other = plan;
     other.item_ring = plan_some(0);
     assert_int_equal(stamp_passes(&other), 1);
@@ -199,9 +207,47 @@ static void test_unlike(void **state)
     end(&w, 3);
 }
 
+/* Whatever is left out, each stamp of a pass has a word of its own, in the order of the run, as profile_mark writes
+ * them: a frame's first goes on by all of it, and every one writes the stamp before it. */
+static void test_frames(void **state)
+{
+    static struct run run;
+    static int word[8 * MOST];
+    (void)state;
+    for (uint64_t seed = 1; seed <= 60; seed++)
+        for (int passes = 1; passes <= 3; passes++)
+            for (int pass = 0; pass < passes; pass++) {
+                int to = 0, hand = 0, at = 0;
+                memset(word, 0, sizeof word);
+                run = (struct run){.random = seed};
+                make(&run, 0, STEPS);
+                for (int i = 0; i <= run.count; i++) { /* the last one is written at the end */
+                    const int step = i < run.count ? run.step[i] : 0, own = stamp_pass(&plan, &role, step, passes);
+                    if (i < run.count && own >= 0 && own != pass)
+                        continue;
+                    const struct stamp_frame f =
+                        i < run.count ? stamp_frame_of(&plan, &role, step, pass, passes) : (struct stamp_frame){0, 1};
+                    to += f.slot ? 0 : f.slots;
+                    assert_true(f.slots >= 1 && f.slot < f.slots && to <= 8 * MOST && to >= f.slots);
+                    assert_int_equal(word[to - f.slots + f.slot], 0);
+                    word[to - f.slots + f.slot] = hand;
+                    hand = step + 1;
+                }
+                for (int i = 0; i < run.count; i++) {
+                    const int own = stamp_pass(&plan, &role, run.step[i], passes);
+                    while (at < to && !word[at] && (own < 0 || own == pass))
+                        at++;
+                    if (own < 0 || own == pass)
+                        assert_int_equal(word[at++], run.step[i] + 1);
+                }
+                while (at < to)
+                    assert_int_equal(word[at++], 0);
+            }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {cmocka_unit_test(test_steps), cmocka_unit_test(test_whole),
-                                       cmocka_unit_test(test_unlike)};
+                                       cmocka_unit_test(test_unlike), cmocka_unit_test(test_frames)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
