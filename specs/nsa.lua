@@ -8,7 +8,8 @@ local B, T, G, S = dims "B T G S"
 -- multiprocessor with one stage each, so that some multiply while keys come for others.
 local warps = { pipeline = { instruction = "mma.sync", stages = 1 } }
 
--- heads of Q share one of K and V. warps: so many blocks a multiprocessor, of mma.sync. lists: by their name in reference/nsa_lists.lua, where sequences are long;
+-- heads of Q share one of K and V. warps: so many blocks a multiprocessor, of mma.sync. lists: by
+-- their name in reference/nsa_lists.lua, where sequences are long;
 -- together: so many neighbouring queries share the union of theirs. What else there is, are fields of a kernel.
 local function selected(own)
   local d, heads, block, dtype = own.d or 128, own.heads or 16, own.block or 64, own.dtype or "bf16"

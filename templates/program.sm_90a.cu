@@ -1,8 +1,8 @@
 //@ -- A program with dots on Hopper, from the steps that were derived and proved.
 //@ --
 //@ -- One warpgroup, the producer, or one warp behind the others, fills rings of tiles by bulk tensor copies. The
-//@ -- consumers multiply them with wgmma, each its own rows of the item's tiles, and compute on the results in registers.
-//@ -- A block takes item after item.
+//@ -- consumers multiply them with wgmma, each its own rows of the item's tiles, and compute on the results in
+//@ -- registers. A block takes item after item.
 //@ param entry text
 //@ param launch.block int
 //@ local item, place, ring, resident = plan.item, plan.place, plan.ring, plan.launch.min_blocks

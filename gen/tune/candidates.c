@@ -1,7 +1,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "lower/lower.h"
 #include "program/program.h"
 #include "tune/tune.h"
 
@@ -143,7 +142,7 @@ static int add_offers(struct tune_fields *to, struct arena *arena, const struct 
         const char *values = strcmp(r->family, "program") == 0 ? offered(r, arena) : "";
         if (!values)
             return 3;
-        if (!*values || is_listed(k, r->path) || !may_have(program_arch(k, arch), r))
+        if (!*values || is_listed(k, r->path) || !may_have(arch_with(arch, own->value[FIELD_INSTRUCTION].text), r))
             continue;
         const char *own_text = had(r, &own->value[row], arena);
         struct tune_field *f = add_field(to, arena, r->path, true);

@@ -118,7 +118,8 @@ return {
   -- Heads that share keys, of one query: lists of neighbours need not have anything in common.
   sizes = function(arch, said, extent)
     return {
-      h = said.h or extent.h or 16, q = 1, kv = 64, m = 64, why = "a query's heads are rows of one tile, a block its keys",
+      h = said.h or extent.h or 16, q = 1, kv = 64, m = 64,
+      why = "a query's heads are rows of one tile, a block its keys",
     }
   end,
 }

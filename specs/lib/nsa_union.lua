@@ -6,7 +6,7 @@
 -- bits a query: at most 4 queries, and lists of at most 127. A block is seen if its number is none below 0 and none
 -- above that of the query's own, where tile.kv keys are a block. Behind its end a list holds 0.
 
--- Blocks and places are computed as real numbers, which takes half the registers and fewer instructions than whole ones;
+-- Blocks and places are computed as real numbers, which take half the registers of whole ones and fewer instructions;
 -- they are exact up to 1 << 24.
 local function program(t, at, tile)
   local slots, from = tile.n // tile.q, at.u * tile.q
