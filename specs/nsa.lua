@@ -61,7 +61,7 @@ local few = {
   { B = 1, T = 140, G = 1, S = 4 }, { B = 2, T = 13, G = 2, S = 3 }, { B = 1, T = 1, G = 1, S = 1 },
 }
 kernel "nsa_fwd" (selected { lists = "uniform", counts = true, warps = 6, run = few, bench = long })
-kernel "nsa_fwd_near" (selected { lists = "near", counts = true, warps = 6, run = { few[2] }, bench = long })
+kernel "nsa_fwd_near" (selected { lists = "near", counts = true, warps = 6, run = few, bench = long })
 
 -- Three consumers of wgmma take queries in turn.
 kernel "nsa_fwd_items" (selected { lists = "uniform", counts = true, run = { few[1] }, bench = long })
@@ -234,7 +234,7 @@ kernel "nsa_fwd_union_two" (selected {
 })
 kernel "nsa_fwd_union_pairs" (selected {
   lists = "near", together = 2, slots = 16, warps = 4, bench = long_16,
-  run = { { B = 1, T = 139, G = 1 }, { B = 1, T = 5, G = 2 } },
+  run = { { B = 1, T = 139, G = 1 }, { B = 2, T = 141, G = 2 }, { B = 1, T = 5, G = 2 } },
 })
 kernel "nsa_fwd_union_b16" (selected {
   d = 64, together = 2, heads = 32, block = 16, slots = 4, dtype = "fp16",
