@@ -234,7 +234,7 @@ kernel "nsa_fwd_union_two" (selected {
 })
 kernel "nsa_fwd_union_pairs" (selected {
   lists = "near", together = 2, slots = 16, warps = 4, bench = long_16,
-  run = { { B = 1, T = 139, G = 1 }, { B = 2, T = 141, G = 2 }, { B = 1, T = 5, G = 2 } },
+  run = { { B = 1, T = 330, G = 1 }, { B = 1, T = 5, G = 2 } },
 })
 kernel "nsa_fwd_union_b16" (selected {
   d = 64, together = 2, heads = 32, block = 16, slots = 4, dtype = "fp16",

@@ -21,7 +21,8 @@ case $program in /*) ;; *) program=$PWD/$program ;; esac
 # a row to store.
 one="[^']*'tma_store_5d(&args.d[KV]_map_1,[^']*' not executed"
 # A block of mma.sync takes one item, whose queries come once.
-left="sizes leave ring q unwrapped (1 of 1 stages filled) \[\|sizes leave$one,$one \[\|sizes leave nsa_kv[^']*'if (w[0-9_]* > 0) {' going one way only \["
+once="sizes leave ring q unwrapped (1 of 1 stages filled) \["
+left="$once\|sizes leave$one,$one \[\|sizes leave nsa_kv[^']*'if (w[0-9_]* > 0) {' going one way only \["
 while read -r spec mode; do
     "$program" run "specs/$spec.lua" --device emu --complete "$mode" --hazards strict >"$work/out" 2>&1 &&
         ! grep -v "$left" "$work/out" | grep -q '\[RUN-COVERAGE\]\|^hazard'
