@@ -6,7 +6,7 @@ local B, T, G, S = dims "B T G S"
 
 -- The heads of one query fill the rows of an mma.sync, of wgmma a quarter: a warp for each 16 rows, and many blocks a
 -- multiprocessor with one stage each, so that some multiply while keys come for others.
-local warps = { pipeline = { instruction = "mma.sync", stages = 1 } }
+local by_warps = { instruction = "mma.sync", stages = 1 }
 
 -- heads of Q share one of K and V. warps: so many blocks a multiprocessor, of mma.sync. lists: by
 -- their name in reference/nsa_lists.lua, where sequences are long;
@@ -32,7 +32,7 @@ local function selected(own)
     times = union and tensor { B, many, G, room, dtype = "int32", fill = of.times } or nil,
     scale = own.scale and scalar("fp32", own.scale) or nil,
     tile = { q = together, kv = block, m = own.warps and heads * together or nil },
-    pipeline = own.warps and warps.pipeline or own.pipeline or { mode = "items", consumers = 3 },
+    pipeline = own.warps and by_warps or own.pipeline or { mode = "items", consumers = 3 },
     schedule = own.warps and { blocks = own.warps } or own.schedule,
     ahead = not own.warps and { s = { turns = 1, before = "o" } } or nil,
     arch = { sm_90a = {} },
@@ -63,10 +63,7 @@ local few = {
 kernel "nsa_fwd" (selected { lists = "uniform", counts = true, warps = 6, run = few, bench = long })
 kernel "nsa_fwd_near" (selected { lists = "near", counts = true, warps = 6, run = few, bench = long })
 
--- Three consumers of wgmma take queries in turn.
-kernel "nsa_fwd_items" (selected { lists = "uniform", counts = true, run = { few[1] }, bench = long })
-
--- Two blocks a multiprocessor, each of one consumer: one multiplies while the other computes weights.
+-- By wgmma: two blocks a multiprocessor, each of one consumer: one multiplies while the other computes weights.
 local two = { pipeline = { consumers = 1 }, schedule = { blocks = 2 } }
 kernel "nsa_fwd_two" (selected {
   lists = "uniform", counts = true, pipeline = two.pipeline, schedule = two.schedule, run = few, bench = long,

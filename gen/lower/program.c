@@ -221,7 +221,8 @@ static int resolve(const struct spec *spec, const struct spec_kernel *kernel, co
     struct program_lowering l = {
         .spec = spec, .kernel = &own, .arch = arch, .variant = variant, .plan = plan, .diags = diags};
     spec_merge(kernel, arch->name, &l.fields);
-    l.arch = arch_with(arch, program_field(&l, FIELD_INSTRUCTION)->text);
+    if (arch->plain && program_holds(own.program, PROGRAM_DOT))
+        l.arch = arch_with(arch, program_field(&l, FIELD_INSTRUCTION)->text);
     return lower(&l);
 }
 

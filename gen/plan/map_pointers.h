@@ -10,8 +10,9 @@
  * A stride is below 2^40 and a coordinate below 2^31, which one dimension alone would not cover. That strides need not
  * grow outwards, the driver agrees to (TMA-STR-OVERLAP in runtime/tensormap/tensormap_rules.def); that the sum has 64
  * bits, ragged tensors of Triton (python/triton/tools/ragged_tma.py) stand on, which wrap around there by strides of
- * 2^34 elements. Addresses in this form are not measured. What a copy takes is as ever cut at the slice's own extents.
- * No map is written on the device, and none has to be fenced.
+ * 2^34 elements. On an H200 products of tensors of three dims are right (gemm_bf16_pointers); decode, whose keys have
+ * four and so a map of five, failed there, for a reason that is not known. What a copy takes is as ever cut at the
+ * slice's own extents. No map is written on the device, and none has to be fenced.
  */
 #ifndef TW_GEN_PLAN_MAP_POINTERS_H
 #define TW_GEN_PLAN_MAP_POINTERS_H

@@ -100,7 +100,7 @@ STEPS = {
                     bench("specs/attention_decode.lua", "--kernel", "attention_decode_split_16", "--peer", "none")]),
     "backward": (200, backward((2048, 4096, 8192, 16384))),
     "sparse": (120, sparse(("nsa_fwd", "nsa_fwd_two", "nsa_union", "nsa_fwd_union", "nsa_fwd_near", "nsa_union_near",
-                            "nsa_fwd_union_near", "nsa_fwd_union_two"))),
+                            "nsa_fwd_union_near", "nsa_fwd_union_two", "nsa_union_pairs", "nsa_fwd_union_pairs"))),
     "deformable": (60, [bench("specs/deform_attn.lua", "--kernel", "deform_attn_" + kernel, *BURST, "--peer", "none")
                         for kernel in ("fp16", "fp16_softmax", "fp16_baseline", "fp32_heads")]),
     "copies": (120, [bench("specs/tile_copy.lua", *BURST), bench("specs/tile_copy_boxes.lua", *BURST)]),
@@ -304,7 +304,8 @@ P4096 = {"M": 4096, "N": 4096, "K": 4096}
 A4096, A16384 = {"B": 4, "H": 16, "S": 4096}, {"B": 1, "H": 16, "S": 16384}
 BOTH, ONLY = ("burst", "sustained"), ("burst",)
 RANDOM = ("nsa_fwd",), ("nsa_fwd_two",), ("nsa_union", "nsa_fwd_union")
-NEAR = ("nsa_fwd_near",), ("nsa_union_near", "nsa_fwd_union_near"), ("nsa_union_near", "nsa_fwd_union_two")
+NEAR = ("nsa_fwd_near",), ("nsa_union_near", "nsa_fwd_union_near"), ("nsa_union_near", "nsa_fwd_union_two"), (
+    "nsa_union_pairs", "nsa_fwd_union_pairs")
 # What, at least or at most, bound, modes, value(rows, mode).
 CLAIMS = [
     ("gemm_bf16, twenty shapes, mean", ">=", 1.03, BOTH, gemm(lambda *_: True, mean)),

@@ -10,4 +10,4 @@ kernel "many" { like = two, schedule = { blocks = 9, stream = false } }
 kernel "registers" { like = two, schedule = { blocks = 3, stream = false }, tile = { n = 256, k = 32 } }
 kernel "stages" { like = two, schedule = { blocks = 2, stream = false }, pipeline = { stages = 12 } }
 kernel "no_room" { like = two, schedule = { blocks = 4, stream = false }, tile = { k = 256, n = 128 } }
-kernel "ampere" { like = two, schedule = { stream = false }, arch = { sm_80 = { schedule = { blocks = 2 } } } }
+kernel "ampere" { like = two, schedule = { stream = false }, arch = { sm_80 = { schedule = { blocks = 8 } } } }
