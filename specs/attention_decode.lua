@@ -48,7 +48,9 @@ kernel "attention_decode_pointers" {
   K = tensor { B, S, G, D, dtype = "bf16", pointers = "B" },
   V = tensor { B, S, G, D, dtype = "bf16", pointers = "B" },
   arch = { sm_90a = false },
-  run = { { B = 5, R = 1, S = 1152, G = 2 }, { B = 4, R = 16, S = 516, G = 1 } },
+  run = {
+    { B = 5, R = 1, S = 1152, G = 2 }, { B = 4, R = 16, S = 516, G = 1 }, { B = 1, R = 2, S = 100, G = 1 },
+  },
 }
 
 -- For one long request: eight heads of K and V in so many parts are one block for nearly each multiprocessor.

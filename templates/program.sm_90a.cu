@@ -7,11 +7,10 @@
 //@ param launch.block int
 //@ local item, place, ring, resident = plan.item, plan.place, plan.ring, plan.launch.min_blocks
 //@ local outputs, read, dtypes, staged, clustered = {}, {}, {}, nil, plan.launch.cluster[1] > 1
-//@ -- The ring of sums that blocks have parts of; rows by number, by all threads; boxes for several blocks.
-//@ local parts, gathers, by_row, shared = nil, false, false, false
+//@ -- Rows by number, by all threads; boxes for several blocks.
+//@ local gathers, by_row, shared = false, false, false
 //@ for _, r in ipairs(ring) do
 //@     if r.filler == "threads" then staged = r end
-//@     if r.filler == "peers" then parts = r end
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
 //@         if r.filler == "bulk" and t.multicast > 1 then shared = true end
@@ -96,32 +95,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
     const u64 profile_began = profile_clock();
 //@ end
     const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
-//@ if alone then
-    if (threadIdx.x == ${fetcher}) {
-//@     for _, m in ipairs(plan.map) do
-        tma_prefetch(&args.${m.name});
-//@     end
-    }
-    if (${fills} && elect_one()) {
-//@ else
-    if (threadIdx.x == 32) { // the first warp finds the block's first item meanwhile
-//@     for _, m in ipairs(plan.map) do
-        tma_prefetch(&args.${m.name});
-//@     end
-//@ end
-//@ for _, r in ipairs(ring) do
-//@     if r.filler ~= "threads" and #r.tensor > 0 then
-        ${r.name}_init();
-//@     end
-//@ end
-//@ if has(plan, "item_ring") then
-        ${plan.item_ring}_init();
-//@ end
-//@ if parts then
-        ${parts.name}_init();
-//@ end
-        barrier_init_fence();
-    }
+    //@ include "blocks/barriers_begin.cuh" model = plan, alone = alone, fetcher = fetcher, fills = fills
 //@ if alone and clustered then
     cluster_arrive();
 //@ elseif alone then

@@ -558,7 +558,8 @@ for (int half = 0; half < 2; ++half) {
 //@     local element = element_of(t.dtype, held and value or "staged[(" .. y .. ") * " .. stride .. " + " .. x .. "]")
 //@     local put_element = put_at(step, base, place, element)
 {
-    ${sums} *staged = (${sums} *)(shared_memory + ${region.offset} + (threadIdx.x / 32 - 4) * ${warp_bytes});
+    const u32 warp_of = threadIdx.x / 32 - ${role.first_warp};
+    ${sums} *staged = (${sums} *)(shared_memory + ${region.offset} + warp_of * ${warp_bytes});
 //@     if shared_loop then
     const int warp_row = threadIdx.x % 128 / 32 * 16;
 //@     else

@@ -56,9 +56,9 @@ static inline double bound_within(double value, double magnitude, double carried
 {
     double all = magnitude + carried, bound = carried + reach->grown * all + reach->least;
     bool finite = fabs(value) <= DBL_MAX, zero = carried == 0;
-    bound = zero & (magnitude <= reach->exact) ? 0 : bound;
-    double beyond = zero & !finite ? 0 : (double)INFINITY;
-    return finite & (all <= (double)FLT_MAX) ? bound : beyond;
+    bound = (zero & (magnitude <= reach->exact)) ? 0 : bound;
+    double beyond = (zero & !finite) ? 0 : (double)INFINITY;
+    return (finite & (all <= (double)FLT_MAX)) ? bound : beyond;
 }
 
 double meaning_sum_bound(double value, const struct meaning_sum *sum, int bits)
@@ -129,8 +129,14 @@ __attribute__((target("avx2"))) static void add_row_wide(const struct meaning_do
     add_products(d, a, to, magnitude);
 }
 
-__attribute__((target("avx512f,avx512dq,prefer-vector-width=512"))) static void
-add_row_widest(const struct meaning_dot *d, const double *a, double *restrict to, double *restrict magnitude)
+#if defined(__clang__) /* which knows no width that it prefers, and needs none */
+#define WIDEST "avx512f,avx512dq"
+#else
+#define WIDEST "avx512f,avx512dq,prefer-vector-width=512"
+#endif
+
+__attribute__((target(WIDEST))) static void add_row_widest(const struct meaning_dot *d, const double *a,
+                                                           double *restrict to, double *restrict magnitude)
 {
     add_products(d, a, to, magnitude);
 }

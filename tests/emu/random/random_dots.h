@@ -23,6 +23,7 @@ struct how {
     int split;                   /* of a product's loop; 0: left out; of that many blocks of no cluster below 0 */
     int m, n, k, tile;    /* its own tile, as struct dots has the first kernel's; of others once these are known */
     int warps_m, warps_n; /* 0: left out */
+    bool by_warps;        /* as on sm_80, and on sm_90a, by mma.sync too */
 };
 
 struct dots {

@@ -173,6 +173,7 @@ void random_dots_how(struct dots *d, int number)
         d->m = 64 * h->consumers;
     if (h->sm_80 && !first)
         draw_warps(d, number);
+    h->by_warps = h->sm_80 && !first && random_aside(g, "by warps", number, 2) == 0;
     if (!h->sm_80) {
         draw_warpgroups(d, number);
         if (!first && !has_chain(d))
@@ -230,10 +231,12 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "poll = \"%s\", ", h->lane ? "lane" : "warp");
     if (number && has_chain(d) && random_has(g, "online") && random_aside(g, "polynomial", number, 2))
         random_write(g, "polynomial = %d, ", 2 + random_aside(g, "one of so many", number, 7));
-    random_write(g, "consumers = %d%s%s },\n", h->consumers, h->swapped ? ", swap = true" : "",
-                 h->passing                    ? ", turns = true"
-                 : number && d->how[0].passing ? ", turns = false"
-                                               : "");
+    if (!h->by_warps)
+        random_write(g, "consumers = %d%s%s ", h->consumers, h->swapped ? ", swap = true" : "",
+                     h->passing                    ? ", turns = true"
+                     : number && d->how[0].passing ? ", turns = false"
+                                                   : "");
+    random_write(g, "},\n");
     const char *dynamic = h->dynamic ? "true" : number && d->how[0].dynamic ? "false" : NULL;
     if (h->order || h->items || dynamic || h->stream) {
         random_write(g, "  schedule = { ");
@@ -369,7 +372,9 @@ void random_dots_write_others(struct dots *d)
         random_write(d->g, "kernel \"p_how%d\" { like = p,\n", i);
         random_dots_write_how(d, i);
         write_tile(d, &d->how[i]);
-        if (d->how[i].m % 16) /* of an mma.sync */
+        if (d->how[i].by_warps)
+            random_write(d->g, "  arch = { sm_90a = { pipeline = { instruction = \"mma.sync\" } } },\n");
+        else if (d->how[i].m % 16) /* of an mma.sync */
             random_write(d->g, "  arch = { sm_80 = { tile = { m = 16 } } },\n");
         write_swizzle(d, i);
         write_rows_via(d, i);

@@ -727,7 +727,8 @@ static void run_spec(struct work *w)
 {
     struct compile c;
     char name[16][64], line[256] = "";
-    bool has[16][2]; /* sm_90a, sm_80 */
+    bool has[16][2];   /* sm_90a, sm_80 */
+    bool by_warps[16]; /* on sm_90a too, where it runs then */
     int count = 0;
     FILE *f = fopen(w->path, "r");
     if (f && fgets(line, sizeof line, f))
@@ -751,6 +752,10 @@ static void run_spec(struct work *w)
             has[count][0] |= strcmp(k->arch[a].name, "sm_90a") == 0;
             has[count][1] |= strcmp(k->arch[a].name, "sm_80") == 0;
         }
+        struct spec_fields on_sm_90a;
+        spec_merge(k, "sm_90a", &on_sm_90a);
+        const char *by = on_sm_90a.value[FIELD_INSTRUCTION].text;
+        by_warps[count] = by && strcmp(by, "mma.sync") == 0;
         snprintf(name[count++], sizeof name[0], "%s", k->name);
     }
     bool dots = false;
@@ -762,7 +767,7 @@ static void run_spec(struct work *w)
             char words[4096];
             random_words(w->path, name[i], words, sizeof words);
             int one = w->o->arch ? strcmp(w->o->arch, "sm_80") == 0
-                      : dots     ? strstr(words, " sm_80 ") != NULL
+                      : dots     ? strstr(words, " sm_80 ") != NULL && !by_warps[i]
                                  : (int)(((unsigned)i + w->seed) % 2);
             if (!has[i][a] || (!w->o->all && !w->o->specs && a != one))
                 continue;

@@ -9,7 +9,10 @@
 
 static const char *row_name(const struct place_op *o, char name[160])
 {
-    static const char *const text[PLACE_TEXTS] = {"direct", "sm_90a", "sm_80"};
+    static const char *const text[PLACE_TEXTS] = {[PLACE_TEXT_DIRECT] = "direct",
+                                                  [PLACE_TEXT_COPY] = "copy",
+                                                  [PLACE_TEXT_SM_90A] = "sm_90a",
+                                                  [PLACE_TEXT_MMA_SYNC] = "mma.sync"};
     snprintf(name, 160, "%s %s %s: %s to %s", text[o->text], plan_op_word[o->step], o->call ? o->call : "-",
              place_end_word[o->from], place_end_word[o->to]);
     return name;
@@ -35,13 +38,9 @@ void random_tables_rows(const struct compile_unit *unit, FILE *out)
 /* ---- fields of how a kernel runs --------------------------------------------------------------------------------- */
 
 /* Fields that are no plain ones, by what a lowering notes of them; a kind without a name here is a hole. */
-static const char *const kind_field[FIELD_KINDS] = {[FIELD_CLUSTER] = "cluster",
-                                                    [FIELD_SWIZZLE] = "swizzle",
-                                                    [FIELD_AHEAD] = "ahead",
-                                                    [FIELD_VIA] = "via",
-                                                    [FIELD_DIRECTION] = "direction",
-                                                    [FIELD_CACHE] = "cache",
-                                                    [FIELD_SPLIT] = "split"};
+static const char *const kind_field[FIELD_KINDS] = {
+    [FIELD_CLUSTER] = "cluster",     [FIELD_SWIZZLE] = "swizzle", [FIELD_AHEAD] = "ahead", [FIELD_VIA] = "via",
+    [FIELD_DIRECTION] = "direction", [FIELD_CACHE] = "cache",     [FIELD_SPLIT] = "split"};
 
 static const char *const lowerings[] = {"direct", "pipeline", "mma_sync"};
 enum { LOWERINGS = sizeof lowerings / sizeof *lowerings };

@@ -60,6 +60,7 @@ struct fake {
 static double time_of(const struct plan *p, const int64_t *symbol)
 {
     double ns = 1000.0 + 10.0 * p->ring[0].stages + p->launch.cluster[0];
+    ns += strcmp(p->mma[0].kind, "mma.sync") == 0 ? 500.0 : 0.0;
     for (int i = 0; i < p->item_count; i++) {
         const double wanted = symbol[0] < 100 ? 64.0 : 192.0;
         ns += p->item[i].tile > wanted ? p->item[i].tile - wanted : wanted - p->item[i].tile;
