@@ -1,6 +1,6 @@
-//@ -- One thread sets up the barriers of the block's rings; tensor maps are fetched meanwhile. model: the Plan; alone: a
-//@ -- warp that fills rings of its own block alone sets them up, by one of its threads, `fills`; fetcher: the thread of
-//@ -- another warp that fetches the maps.
+//@ -- One thread sets up the barriers of the block's rings; tensor maps are fetched meanwhile. model: the Plan;
+//@ -- alone: a warp that fills rings of its own block alone sets them up, by one of its threads, `fills`; fetcher: the
+//@ -- thread of another warp that fetches the maps.
 //@ param model table
 //@ param alone bool
 //@ param fetcher int

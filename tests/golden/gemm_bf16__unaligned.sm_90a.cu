@@ -438,7 +438,8 @@ extern "C" __global__ void __launch_bounds__(384, 1) gemm_bf16__unaligned(const 
             if (at_k_turn > 0)
                 ab_release(ab_oldest);
             {
-                float *staged = (float *)(shared_memory + 196608 + (threadIdx.x / 32 - 4) * 2112);
+                const u32 warp_of = threadIdx.x / 32 - 4;
+                float *staged = (float *)(shared_memory + 196608 + warp_of * 2112);
                 const int warp_row = (int)consumer * 64 + threadIdx.x % 128 / 32 * 16;
                 #pragma unroll
                 for (int part = 0; part < 8; ++part) {

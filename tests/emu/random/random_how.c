@@ -225,7 +225,7 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "stages = %d, ", h->stages);
     if (h->warps_m)
         random_write(g, "warps_m = %d, warps_n = %d, ", h->warps_m, h->warps_n);
-    if (h->in_turn || (number && d->how[0].in_turn))
+    if (!h->by_warps && (h->in_turn || (number && d->how[0].in_turn)))
         random_write(g, "mode = \"%s\", ", h->in_turn ? "items" : "cooperative");
     if (!h->sm_80 && (h->lane || (number && d->how[0].lane)))
         random_write(g, "poll = \"%s\", ", h->lane ? "lane" : "warp");
