@@ -237,7 +237,7 @@ void random_dots_write_how(struct dots *d, int number)
                      : number && d->how[0].passing ? ", turns = false"
                                                    : "");
     random_write(g, "},\n");
-    const char *dynamic = h->dynamic ? "true" : number && d->how[0].dynamic ? "false" : NULL;
+    const char *dynamic = h->dynamic ? "true" : number && d->how[0].dynamic && !h->by_warps ? "false" : NULL;
     if (h->order || h->items || dynamic || h->stream) {
         random_write(g, "  schedule = { ");
         if (h->stream)
@@ -379,7 +379,7 @@ void random_dots_write_others(struct dots *d)
         write_swizzle(d, i);
         write_rows_via(d, i);
         write_cache(d, i);
-        random_fields_write(d->g, i, true);
+        random_fields_write(d->g, i, !d->how[i].by_warps);
         random_write(d->g, "}\n");
     }
 }
