@@ -251,7 +251,8 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
         int chunk = pipeline_chunk(x, op, LEAST_CHUNK, LEAST_CHUNK);
         return pipeline_layout(x, o, PIPELINE_ROWS, chunk, 0);
     }
-    int least = declared->swizzle_set ? span / size : LEAST_SPAN / size;
+    const bool by_row = x->d.work.op[op].beyond >= 0; /* a row is a copy's: 128 bytes from the next */
+    int least = declared->swizzle_set || by_row ? span / size : LEAST_SPAN / size;
     return pipeline_layout(x, o, PIPELINE_ROWS, columns, pipeline_chunk(x, op, span / size, least));
 }
 
