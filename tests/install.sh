@@ -126,6 +126,18 @@ else
     [ ! -s "$log" ] && nm -g --defined-only scale.o | grep -q ' T scale_launch$'
     ok $? "C: a kernel's names begin with its own" "$log"
 
+    cp -r "$top/tests/embed/graph" "$work/graph"
+    cd "$work/graph" || exit 3
+    logged ninja
+    ok $? "graph: a ninja file of its own builds it" "$log"
+    tilewright run-program ./main >"$log" 2>&1 && [ "$(grep -c ': 0 wrong$' "$log")" -eq 7 ] &&
+        grep -qx 'tilewright run-program: 12 launches, 0 hazards' "$log"
+    ok $? "graph: captured, replayed, changed, switched off, updated" "$log"
+    sed 's/node\[layer\], params.grid\[0\] > 0)/node[layer], 1)/' main.c >changed && mv changed main.c
+    logged ninja && ! tilewright run-program ./main >"$log" 2>&1 && grep -q '^no rows: [1-9]' "$log"
+    ok $? "graph: a node that is not switched off is seen" "$log"
+    cd "$work/c" || exit 3
+
     # A device newer than what the kernel was built for, the emulated H100 or a GPU of it: PTX, or why not.
     built() { # OPTION...: main around the kernel as `build` has it for sm_80
         cp "$top/tests/embed/c/scale.lua" . &&

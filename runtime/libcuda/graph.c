@@ -95,6 +95,7 @@ static struct cu_graph *graph_copy(const struct cu_graph *graph)
             cu_graph_free(copy);
             return NULL;
         }
+        made->disabled = n->disabled;
         if (n == graph->last)
             copy->last = made;
     }
@@ -136,7 +137,7 @@ static int run_nodes(const struct cu_graph *graph)
                 left = 1;
                 continue;
             }
-            int result = cu_run(&n->work);
+            int result = n->disabled ? CUDA_SUCCESS : cu_run(&n->work);
             if (result)
                 return result;
             n->done = ran = 1;
@@ -439,6 +440,34 @@ int cuGraphExecKernelNodeSetParams_v2(struct cu_graph *executable, struct cu_nod
     return set_kernel(executable, node, params, params->kernel);
 }
 
+/* The node of an instantiated graph that can be disabled: of a kernel, a copy or a fill. NULL: it cannot. */
+static struct cu_node *switched(struct cu_graph *executable, const struct cu_node *node)
+{
+    struct cu_node *there = executable && node ? counterpart(executable, node) : NULL;
+    const int kind = there ? (int)there->work.kind : CU_EMPTY;
+    return kind == CU_KERNEL || kind == CU_COPY || kind == CU_FILL ? there : NULL;
+}
+
+int cuGraphNodeSetEnabled(struct cu_graph *executable, struct cu_node *node, unsigned enabled)
+{
+    ENTER(cuGraphNodeSetEnabled);
+    struct cu_node *there = switched(executable, node);
+    if (!there)
+        return CUDA_ERROR_INVALID_VALUE;
+    there->disabled = !enabled;
+    return CUDA_SUCCESS;
+}
+
+int cuGraphNodeGetEnabled(struct cu_graph *executable, struct cu_node *node, unsigned *enabled)
+{
+    ENTER(cuGraphNodeGetEnabled);
+    const struct cu_node *there = switched(executable, node);
+    if (!there || !enabled)
+        return CUDA_ERROR_INVALID_VALUE;
+    *enabled = !there->disabled;
+    return CUDA_SUCCESS;
+}
+
 /* Whether a node depends on those that stand where the other's do, in graphs of the same nodes. */
 static int same_needs(const struct cu_node *a, const struct cu_node *b)
 {
@@ -453,7 +482,8 @@ static int same_needs(const struct cu_node *a, const struct cu_node *b)
     return same;
 }
 
-/* CUgraphExecUpdateResult: 0 updated, 2 another topology, 3 a node of another type. The handle stays. */
+/* CUgraphExecUpdateResult: 0 updated, 2 another topology, 3 a node of another type. The handle stays, and what is
+ * disabled. */
 static int update(struct cu_graph *executable, const struct cu_graph *graph, int *result)
 {
     const struct cu_node *a = executable->nodes, *b = graph->nodes;
@@ -471,9 +501,11 @@ static int update(struct cu_graph *executable, const struct cu_graph *graph, int
     struct cu_graph *copy = graph_copy(graph);
     if (!copy)
         return CUDA_ERROR_OUT_OF_MEMORY;
-    struct cu_node *old = executable->nodes;
+    struct cu_node *old = executable->nodes, *was = old;
     executable->nodes = copy->nodes;
     copy->nodes = old;
+    for (struct cu_node *n = executable->nodes; n; n = n->next, was = was->next)
+        n->disabled = was->disabled;
     for (struct cu_node *n = executable->nodes; n; n = n->next)
         n->graph = executable;
     cu_graph_free(copy);

@@ -100,7 +100,8 @@ struct cu_node {
     struct cu_work work;
     struct cu_node **needs; /* nodes that go before it */
     size_t need_count;
-    int done; /* while an order is looked for */
+    int done;     /* while an order is looked for */
+    int disabled; /* of an instantiated graph: as an empty node */
 };
 
 struct cu_graph {
