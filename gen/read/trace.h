@@ -64,6 +64,7 @@ void module_sizes(struct reader *r, const char *arch, struct program *p);
 int trace_fused(lua_State *L);  /* fused("epilogue", value): the kernel's function of it; the value where it has none */
 int trace_given(lua_State *L);  /* given "C": the kernel has such a tensor, scalar or function */
 int trace_axes(lua_State *L);   /* axes(t.X): a list of names, "" where a dim has none */
+int trace_places(lua_State *L); /* places(t.X, by, ...): by its axes the values of the table, then the others */
 int trace_dtype(lua_State *L);  /* dtype(t.X): "bf16" */
 int trace_extent(lua_State *L); /* extent "k": of an axis, as an expression of dims */
 int trace_constant(lua_State *L); /* constant "stride": of the family's constants; constant(x): a number, or nil */

@@ -710,6 +710,31 @@ int trace_axes(lua_State *L)
     return 1;
 }
 
+int trace_places(lua_State *L)
+{
+    struct trace *t = trace_of(L, "places");
+    const struct spec_tensor *tensor = argument_tensor(t, "places");
+    const int given = lua_gettop(L);
+    if (!lua_istable(L, 2))
+        return sandbox_fault(L, "PROGRAM-CALL", "places",
+                             "places takes a table of coordinates by axis, this is %s; write places(t.%s, { ... })",
+                             describe(t->r, 2), tensor->name);
+    luaL_checkstack(L, SPEC_MAX_RANK + given, "places");
+    for (int d = 0; d < tensor->rank; d++) {
+        const char *axis = tensor->axis[d] >= 0 ? reader_kernel(t->r)->axis[tensor->axis[d]] : "";
+        lua_pushstring(L, axis);
+        if (lua_rawget(L, 2) == LUA_TNIL)
+            return sandbox_fault(L, "PROGRAM-AXES", "places",
+                                 *axis ? "%s runs along '%s', which the table gives no coordinate; write %s = at.%s, "
+                                         "span(...) or all"
+                                       : "a dim of %s has no axis; write axes = \"...\" in its tensor { }",
+                                 tensor->name, axis, axis, axis);
+    }
+    for (int i = 3; i <= given; i++)
+        lua_pushvalue(L, i);
+    return lua_gettop(L) - given;
+}
+
 int trace_dtype(lua_State *L)
 {
     struct trace *t = trace_of(L, "dtype");

@@ -1,13 +1,5 @@
 -- Attention backward, what comes first: delta = sum of dO * O along the head size, for each query of each head.
 
--- Coordinates of tensor x by the names of its axes, in the order of its dims, and what follows them.
-local function places(x, by, ...)
-  local list = {}
-  for n, axis in ipairs(axes(x)) do list[n] = by[axis] end
-  for n = 1, select("#", ...) do list[#list + 1] = (select(n, ...)) end
-  return table.unpack(list)
-end
-
 local function program(t, at, tile)
   local place = { b = at.b, h = at.h, q = span(at.q, tile.q), e = all }
   local o, gradient = load(t.O, places(t.O, place)), load(t.dO, places(t.dO, place))

@@ -5,14 +5,6 @@
 
 local log2e = 1.4426950408889634
 
--- Coordinates of tensor x by the names of its axes, in the order of its dims, and what follows them.
-local function places(x, by, ...)
-  local list = {}
-  for n, axis in ipairs(axes(x)) do list[n] = by[axis] end
-  for n = 1, select("#", ...) do list[#list + 1] = (select(n, ...)) end
-  return table.unpack(list)
-end
-
 local function program(t, at, tile)
   local queries = { b = at.b, h = at.h, q = span(at.q, tile.q), d = all, e = all }
   local q, o = load(t.Q, places(t.Q, queries)):as "q", load(t.dO, places(t.dO, queries)):as "o"

@@ -9,14 +9,6 @@
 
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
--- Coordinates of tensor x by the names of its axes, in the order of its dims, and what follows them.
-local function places(x, by, ...)
-  local list = {}
-  for n, axis in ipairs(axes(x)) do list[n] = by[axis] end
-  for n = 1, select("#", ...) do list[#list + 1] = (select(n, ...)) end
-  return table.unpack(list)
-end
-
 local function program(t, at, tile)
   local rows_of = { b = at.b, q = span(at.q, tile.q), h = span(at.h, tile.h), d = all, e = span(at.e, tile.e) }
   local q = load(t.Q, places(t.Q, rows_of)):as "q"

@@ -6,14 +6,6 @@
 
 local log2e = 1.4426950408889634
 
--- Coordinates of tensor x by the names of its axes, in the order of its dims, and what follows them.
-local function places(x, by, ...)
-  local list = {}
-  for n, axis in ipairs(axes(x)) do list[n] = by[axis] end
-  for n = 1, select("#", ...) do list[#list + 1] = (select(n, ...)) end
-  return table.unpack(list)
-end
-
 local function program(t, at, tile)
   -- Rows that fill no instruction are of queries behind the item's, which do not count.
   local queries = span(at.q, math.max(64 // tile.h, 1), at.q + 1)

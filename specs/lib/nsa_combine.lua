@@ -8,14 +8,6 @@
 
 local ln2 = 0.6931471805599453
 
--- Coordinates of tensor x by the names of its axes, in the order of its dims, and what follows them.
-local function places(x, by, ...)
-  local list = {}
-  for n, axis in ipairs(axes(x)) do list[n] = by[axis] end
-  for n = 1, select("#", ...) do list[#list + 1] = (select(n, ...)) end
-  return table.unpack(list)
-end
-
 local function program(t, at, tile)
   local slots = constant(extent "s")
   if not slots or slots > tile.d or tile.u > tile.d then

@@ -9,13 +9,6 @@
 
 local log2e = 1.4426950408889634
 
--- Coordinates of tensor x by the names of its axes, in the order of its dims.
-local function places(x, by)
-  local list = {}
-  for n, axis in ipairs(axes(x)) do list[n] = by[axis] end
-  return table.unpack(list)
-end
-
 local function program(t, at, tile)
   local place = { b = at.b, q = span(at.q, tile.q), g = at.g, h = span(0, tile.h), c = span(at.c, tile.c), d = all }
   local scale = given "scale" and t.scale or rsqrt(extent "d")
