@@ -50,6 +50,20 @@ static void capture(void **state)
     assert_int_equal(cuGraphExecUpdate_v2(executable, clone, &info), CUDA_SUCCESS);
     assert_int_equal(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
     assert_int_equal(host[N - 1], 6);
+    /* The copy and the host's call go on without the kernel, and an update leaves it switched off. */
+    unsigned enabled = 7;
+    assert_int_equal(cuGraphNodeSetEnabled(executable, nodes[1], 0), CUDA_SUCCESS);
+    assert_int_equal(cuGraphNodeGetEnabled(executable, nodes[1], &enabled), CUDA_SUCCESS);
+    assert_int_equal(enabled, 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
+        assert_int_equal(host[N - 1], 3);
+        assert_int_equal(cuGraphExecUpdate_v2(executable, clone, &info), CUDA_SUCCESS);
+    }
+    assert_int_equal(cuGraphNodeSetEnabled(executable, nodes[1], 1), CUDA_SUCCESS);
+    assert_int_equal(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
+    assert_int_equal(host[N - 1], 6);
+    assert_int_equal(cuGraphNodeSetEnabled(executable, nodes[3], 0), CUDA_ERROR_INVALID_VALUE); /* the host's */
     assert_int_equal(cuGraphExecDestroy(executable), CUDA_SUCCESS);
     assert_int_equal(cuGraphDestroy(graph), CUDA_SUCCESS);
     assert_int_equal(cuGraphDestroy(clone), CUDA_SUCCESS);
