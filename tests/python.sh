@@ -297,6 +297,15 @@ if [ -n "$nvrtc" ]; then
         python python3 "$work/so" tests/python/emulated.py $arch
         said "emulator of $arch"
     done
+    chain="nsa_places_b16 nsa_queries_b16 nsa_kv_b16 nsa_combine_b16"
+    for name in $chain; do
+        # shellcheck disable=SC2086
+        "$program" gen specs/nsa_kv.lua --kernel $name --python -o "$work/gen" >"$work/log" 2>&1 &&
+            module $name "$work/so" -std=c99 -O1 $warnings >"$work/log" 2>&1
+        ok $? "a module of $name" "$work/log"
+    done
+    python python3 "$work/so" tests/python/nsa_chain.py
+    said "one chain of kernels"
 else
     skip "modules on the emulator" "there is no NVRTC"
 fi
