@@ -218,6 +218,10 @@ int pipeline_refuse_dtypes(const struct pipeline *x, int op)
     if (arch_multiplies(arch, o->arg[0].dtype, o->arg[1].dtype))
         return refuse_computed(x, op);
     arch_multiplied(arch, " or ", types, sizeof types);
+    const struct arch *whole = arch_find(arch->name);
+    const char *otherwise = whole && arch_multiplies(whole, o->arg[0].dtype, o->arg[1].dtype)
+                                ? ", or take pipeline.instruction out: wgmma multiplies these"
+                                : "";
     for (int i = 0; i < 2; i++) { /* where the spec says it: what each holds */
         const int from = loaded_from(x, &o->arg[i]);
         const struct spec_tensor *t = from < 0 ? NULL : &x->l->kernel->tensor[from];
@@ -225,12 +229,13 @@ int pipeline_refuse_dtypes(const struct pipeline *x, int op)
             continue;
         snprintf(field, sizeof field, "%.120s.dtype", t->name);
         diag_report(x->l->diags, DIAG_ERROR, t->dtype_loc, x->l->kernel->name, field, "DTYPE",
-                    "dots multiply %s, not %s; write one of them, of both operands the same", types,
-                    tw_dtype_name(o->arg[i].dtype));
+                    "dots multiply %s, not %s; write one of them, of both operands the same%s", types,
+                    tw_dtype_name(o->arg[i].dtype), otherwise);
         told = 1;
     }
-    return told || program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied on %s; write %s for both",
-                                  tw_dtype_name(o->arg[0].dtype), tw_dtype_name(o->arg[1].dtype), arch->name, types);
+    return told || program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied on %s; write %s for both%s",
+                                  tw_dtype_name(o->arg[0].dtype), tw_dtype_name(o->arg[1].dtype), arch->name, types,
+                                  otherwise);
 }
 
 int pipeline_check_dot(const struct pipeline *x, int op)
