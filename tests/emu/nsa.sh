@@ -85,6 +85,19 @@ for bug in 's/= ew_floor_mod(\(e[0-9]*\), 128);/= ew_floor_mod(\1, 2);/' 's/at_q
         --source "$work/broken.cu" >"$work/out" 2>&1 && grep -q '^FAILED' "$work/out"
     ok $? "nsa_fwd_union_b16: seen where '$bug'" "$work/out"
 done
+# By mma.sync on sm_90a, from rings of one stage that a warp fills: each statement that orders, taken out, is seen.
+"$program" gen specs/nsa.lua --kernel nsa_fwd --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+text=$work/gen/nsa_fwd.sm_90a.cu
+for part in k_wait_empty k_wait_full k_read k_release v_wait_empty v_wait_full v_read v_release block; do
+    case $part in
+    block) sed '/^    __syncthreads();$/d' "$text" ;;
+    *_release) sed "/ void $part(/,/^}/s/barrier_arrive(.*/;/" "$text" ;; # all of an if
+    *) sed "/ void $part(/,/^}/{/barrier_wait\|__syncwarp/d;}" "$text" ;;
+    esac >"$work/broken.cu"
+    ! cmp -s "$text" "$work/broken.cu" && ! "$program" run specs/nsa.lua --kernel nsa_fwd --device emu --complete late \
+        --set B=1,T=70,G=1,S=3 --source "$work/broken.cu" >"$work/out" 2>&1 && grep -q '^FAILED.*hazards' "$work/out"
+    ok $? "nsa_fwd by mma.sync: seen where $part waits for nothing" "$work/out"
+done
 # A row is taken for one of its neighbour's sequence. What stands behind a list counts; what a query names twice is
 # summed up once; a key that is the query's own is not seen; a list is another query's; what a block weighs is not told;
 # what it gives is taken twice, or from another place; lists are written a place on; a turn takes what the one before it
