@@ -34,8 +34,8 @@ static int64_t address(int64_t i, int64_t extent, unsigned mode)
     }
 }
 
-/* A coordinate in texels. Wrap takes the fraction of x, mirror of x or, where floor(x) is odd, 1 minus it. What is no
-   number is 0, and what is far outside stays outside. */
+/* A coordinate in texels, a float as the coordinate was: so i / (float)n is texel i of n. Wrap takes the fraction of x,
+   mirror of x or, where floor(x) is odd, 1 minus it. What is no number is 0, and what is far outside stays outside. */
 static double in_texels(float coordinate, int64_t extent, unsigned mode, int normalized)
 {
     const double far = 1 << 30;
@@ -46,7 +46,7 @@ static double in_texels(float coordinate, int64_t extent, unsigned mode, int nor
         if (mode == EMU_MIRROR && fmod(whole, 2) != 0)
             x = 1 - x;
     }
-    x *= normalized ? (double)extent : 1;
+    x = normalized ? (float)(x * (double)extent) : x;
     return x < -far ? -far : x > far ? far : x;
 }
 
