@@ -37,12 +37,12 @@ __global__ void surface_alike(cudaSurfaceObject_t surf)
 
 __global__ void fetch(cudaTextureObject_t tex, float *out)
 {
-    out[threadIdx.x] = tex1D<float>(tex, threadIdx.x + 0.5f); // fetch
+    out[threadIdx.x] = tex1D<float>(tex, threadIdx.x + 0.5f); // fetch: one texel a lane
 }
 
 __global__ void fetch_deep(cudaTextureObject_t tex, float *out)
 {
-    out[threadIdx.x] = tex1DLayered<float>(tex, threadIdx.x + 0.5f, 1); // layer
+    out[threadIdx.x] = tex1DLayered<float>(tex, threadIdx.x + 0.5f, 1); // layer: of none
 }
 
 // Cube maps are not emulated: the kernel cannot run, nor one that calls such a function, and the others can.
