@@ -78,9 +78,11 @@ static void addressing(void **state)
         {EMU_CLAMP, 0, 1, 1.497f, 19.9609375f}, /* 255.2 is 255 */
         {EMU_WRAP, 1, 1, 0.05f, 19.0234375f},   /* x_B -0.3: texels 3 and 0, 0.7 is 179 of 256 */
         {EMU_WRAP, 1, 1, 1.05f, 19.0234375f},
-        {EMU_MIRROR, 1, 1, -0.05f, 10},   /* as 0.05: texels 0 and 0 */
-        {EMU_MIRROR, 1, 1, 1.1f, 40},     /* 0.9: x_B 3.1, texels 3 and 3 */
-        {EMU_BORDER, 0, 1, 0.25f, 32.5f}, /* a quarter of the border */
+        {EMU_WRAP, 1, 1, 0.95f, 30.9765625f}, /* x_B 3.3: texels 3 and 0, 0.3 is 77 of 256 */
+        {EMU_BORDER, 0, 1, 4, 70},            /* half of the border behind the end */
+        {EMU_MIRROR, 1, 1, -0.05f, 10},       /* as 0.05: texels 0 and 0 */
+        {EMU_MIRROR, 1, 1, 1.1f, 40},         /* 0.9: x_B 3.1, texels 3 and 3 */
+        {EMU_BORDER, 0, 1, 0.25f, 32.5f},     /* a quarter of the border */
         {EMU_BORDER, 0, 1, -0.5f, 100},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
@@ -110,7 +112,15 @@ static void dimensions(void **state)
     /* A texel of weight 0 is not looked at: a NaN beside x = 0.5 does no harm. */
     const float beside[] = {7, NAN, 8, NAN};
     assert_int_equal(sample(&flat, beside, 2, 0.5f, 0.5f, 0), bits(7));
+    assert_int_equal(sample(&flat, beside, 2, 0.5f, 1, 0), bits(7.5f));
     assert_true(isnan(real(sample(&flat, beside, 2, 0.6f, 0.5f, 0))));
+    /* Integer coordinates are of texels, whatever the filter and the kind of coordinates. */
+    struct emu_taps taps;
+    const struct emu_fetch whole = {.dims = 2, .integer = 1, .x = {1, 0}};
+    flat.normalized = 1;
+    emu_sample_taps(&flat, &whole, &taps);
+    assert_int_equal(taps.count, 1);
+    assert_int_equal(taps.at[0].offset, 4);
 }
 
 static void formats(void **state)
