@@ -46,7 +46,7 @@ files
 diff "$work/wanted" "$work/files" >"$log"
 ok $? "program, libraries, pkg-config, CMake, manual page, completion, the language" "$log"
 logged sh tests/kept.sh "$work/driver" "${CC:-cc}" -std=gnu11 tests/whole/driver.c -ldl &&
-    [ "$("$work/usr/bin/tilewright" run-program "$work/driver" 2>"$log")" = '9.0, 0 wrong, textures 801' ]
+    [ "$("$work/usr/bin/tilewright" run-program "$work/driver" 2>"$log")" = '9.0, 0 wrong, mipmaps 801' ]
 ok $? "run-program finds its libraries where they were installed" "$log"
 PREFIX=usr logged sh package/install.sh "${program%/*}"
 [ $? -eq 2 ] && grep -q "PREFIX 'usr' is no absolute path" "$log"

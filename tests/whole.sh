@@ -24,13 +24,16 @@ says() {
 
 sh tests/kept.sh "$work/driver" "${CC:-cc}" -std=gnu11 -Wall -Wextra tests/whole/driver.c -ldl
 ok $? "driver: a C program compiles"
-says "driver: it runs, and what is missing says its name" 0 '9.0, 0 wrong, textures 801' \
-    'tilewright: cuTexObjectCreate: the emulated driver has no such entry point' "$work/driver"
+says "driver: it runs, and what is missing says its name" 0 '9.0, 0 wrong, mipmaps 801' \
+    'tilewright: cuMipmappedArrayCreate: the emulated driver has no such entry point' "$work/driver"
 grep -qx 'tilewright run-program: 1 launch, 0 hazards' "$work/err"
 ok $? "driver: its launch was checked"
-says "driver: another architecture" 0 '8.6, 0 wrong, textures 801' '1 launch$' --arch sm_86 --hazards off "$work/driver"
-says "driver: the program's own status" 5 '9.0, 0 wrong, textures 801' '1 launch, 0 hazards' -- "$work/driver" 5
+says "driver: another architecture" 0 '8.6, 0 wrong, mipmaps 801' '1 launch$' --arch sm_86 --hazards off "$work/driver"
+says "driver: the program's own status" 5 '9.0, 0 wrong, mipmaps 801' '1 launch, 0 hazards' -- "$work/driver" 5
 says "driver: a signal" 139 '' 'the program was ended by signal 11' "$work/driver" abort
+says "driver: an image that is refused, and another that loads" 0 '9.0, 0 wrong, mipmaps 801' '1 launch, 0 hazards' \
+    "$work/driver" refused
+says "driver: an image that is refused, and no other" 1 '' '1 failure' "$work/driver" refused-alone
 sh tests/kept.sh "$work/threads" "${CC:-cc}" -std=gnu11 -Wall -Wextra tests/whole/threads.c -ldl -pthread
 ok $? "threads: a C program compiles"
 says "threads: those that load one fat binary see one module" 0 '0 wrong' '0 launches' "$work/threads"
@@ -90,6 +93,42 @@ says "wrong: out of bounds" 1 "$(failed_as cudaErrorIllegalAddress)" \
     "^hazard BOUNDS: .* 256 bytes behind .*wrong.cu:$(line 'the bounds')" "$work/wrong" bounds
 says "wrong: an assertion" 1 "$(failed_as cudaErrorAssert)" "wrong.cu:$(line 'assert(')" "$work/wrong" assert
 says "wrong: nothing is" 0 "$(failed_as cudaSuccess)" '1 launch, 0 hazards' "$work/wrong"
+
+# ---- textures and surfaces
+
+# shellcheck disable=SC2086
+compiles texture tests/whole/texture.cu -cudart shared $ptx
+ok $? "texture: compiles" "$work/nvcc"
+says "texture: every part is right" 0 "$(for part in image modes formats memory volume layers surfaces others; do
+    echo "right $part"
+done)" 'run-program: 38 launches, 0 hazards' "$work/texture"
+says "texture: strict" 0 'right surfaces' '5 launches, 0 hazards' --hazards strict "$work/texture" surfaces
+# shellcheck disable=SC2086
+compiles texture_wrong tests/whole/texture_wrong.cu -cudart shared $ptx
+ok $? "texture, wrong: compiles" "$work/nvcc"
+at() { sed -n "/\/\/ $1:/=" tests/whole/texture_wrong.cu; }
+while read -r word error line text; do
+    says "texture, wrong: $word" 1 "$error" "$text.* texture_wrong.cu:$(at "$line")" "$work/texture_wrong" "$word"
+done <<END
+written cudaErrorLaunchFailure written ^hazard UNORDERED-READ: .* tex.1d.v4.f32.s32
+surface cudaErrorLaunchFailure surface ^hazard UNORDERED-READ: .* suld.b.1d
+behind cudaErrorIllegalAddress behind ^hazard BOUNDS: 4 bytes at x 256 (in bytes), y 0, z 0 of a surface of 64 x 1 x 1
+askew cudaErrorMisalignedAddress askew ^hazard ALIGN: access of 4 bytes to a surface at x 1
+alike cudaErrorLaunchFailure alike ^hazard UNORDERED-WRITE: lanes of one store
+fresh cudaErrorLaunchFailure fetch ^hazard UNINIT:
+none cudaErrorIllegalAddress fetch ^hazard BOUNDS: no texture object has the handle 0x0:
+kind cudaErrorIllegalAddress fetch ^hazard BOUNDS: no texture object has the handle 0x2, which is a surface's
+line cudaErrorIllegalAddress fetch ^hazard BOUNDS: a texture of linear memory takes integer coordinates
+layer cudaErrorIllegalAddress layer ^hazard BOUNDS: a texture of 64 x 1 x 1 texels is accessed with 1 dimension and a
+destroyed cudaErrorIllegalAddress fetch ^hazard BOUNDS: no texture object has the handle 0x1: it was destroyed
+freed cudaErrorIllegalAddress fetch ^hazard BOUNDS: the memory of texture object 0x1 was freed
+END
+says "texture, wrong: nothing is" 0 cudaSuccess '4 launches, 0 hazards' "$work/texture_wrong"
+cube="'tex.cube.v4.f32.f32': this form of tex (textures) is not supported"
+says "texture: a kernel that is refused" 1 cudaErrorNotSupported "kernel _Z4cubeyPf: PTX line [0-9]*: $cube" \
+    "$work/texture_wrong" cube
+says "texture: one that calls such a function through a pointer" 1 cudaErrorNotSupported \
+    "cuLaunchKernel: PTX line [0-9]*: $cube" "$work/texture_wrong" pointer
 
 # What cannot run says how it could.
 if compiles machine tests/whole/wrong.cu -cudart shared -gencode arch=compute_90,code=sm_90; then

@@ -30,11 +30,41 @@ struct pitched { /* cudaPitchedPtr */
 struct extent { /* cudaExtent; cudaPos has the same fields */
     size_t width, height, depth;
 };
+struct channels { /* cudaChannelFormatDesc */
+    int x, y, z, w, kind;
+};
+struct resource { /* cudaResourceDesc */
+    int type;
+    union {
+        struct cu_array *array;
+        struct {
+            void *memory;
+            struct channels channels;
+            size_t bytes;
+        } line;
+        struct {
+            void *memory;
+            struct channels channels;
+            size_t width, height, pitch;
+        } pitched;
+        int reserved[32];
+    } of;
+    unsigned flags;
+};
+struct texture_desc { /* cudaTextureDesc */
+    int addressing[3], filter, as_float, srgb;
+    float border[4];
+    int normalized;
+    unsigned anisotropy;
+    int mipmap_filter;
+    float bias, least_level, most_level;
+    int no_trilinear, seamless;
+};
 struct copy_3d { /* cudaMemcpy3DParms */
-    void *from_array;
+    struct cu_array *from_array;
     struct extent from_at;
     struct pitched from;
-    void *to_array;
+    struct cu_array *to_array;
     struct extent to_at;
     struct pitched to;
     struct extent extent;
@@ -80,6 +110,13 @@ int rt_variable(const void *host, uint64_t *address, size_t *bytes);
 /* A copy as the driver takes it, and its direction: cudaMemcpyKind. */
 int rt_copy(void *to, const void *from, size_t bytes, int kind, struct cu_stream *stream);
 int rt_copy_3d(const struct copy_3d *copy, struct cu_copy_3d *driver);
+
+/* The sides of a copy that are arrays, of one whose other sides are filled in. cudaError_t. */
+int rt_copy_arrays(const struct copy_3d *copy, struct cu_copy_3d *driver);
+
+/* The driver's CUarray_format and number of channels, and back. cudaError_t. */
+int rt_format_of(const struct channels *channels, int *format, unsigned *count);
+struct channels rt_channels_of(int format, unsigned count);
 
 #define CALL(result, entry, arguments) __attribute__((visibility("default"))) result entry arguments;
 #define MISSING(entry)

@@ -263,8 +263,6 @@ static struct cu_side_3d side_of(const struct pitched *memory, const struct exte
 int rt_copy_3d(const struct copy_3d *copy, struct cu_copy_3d *driver)
 {
     int known = copy->kind != BY_ADDRESS;
-    if (copy->from_array || copy->to_array)
-        return cudaErrorNotSupported; /* arrays are textures */
     if (copy->kind < HOST_TO_HOST || copy->kind > BY_ADDRESS)
         return cudaErrorInvalidMemcpyDirection;
     driver->from = side_of(&copy->from, &copy->from_at, copy->kind & DEVICE_TO_HOST, known);
@@ -272,7 +270,7 @@ int rt_copy_3d(const struct copy_3d *copy, struct cu_copy_3d *driver)
     driver->width = copy->extent.width;
     driver->height = copy->extent.height;
     driver->depth = copy->extent.depth;
-    return cudaSuccess;
+    return rt_copy_arrays(copy, driver);
 }
 
 int cudaMemcpy3DAsync(const struct copy_3d *copy, struct cu_stream *stream)

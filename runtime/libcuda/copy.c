@@ -154,8 +154,6 @@ enum { TYPE_HOST = 1, TYPE_DEVICE = 2, TYPE_ARRAY = 3 }; /* CUmemorytype; 4 is u
 
 static int side_of(const struct cu_side_3d *call, struct cu_side *side)
 {
-    if (call->type == TYPE_ARRAY)
-        return cu_refuse(CUDA_ERROR_NOT_SUPPORTED, "arrays (textures and surfaces) are not emulated");
     *side = (struct cu_side){.address = call->type == TYPE_HOST ? host(call->host) : call->device,
                              .on_device = call->type == TYPE_DEVICE,
                              .x = call->x,
@@ -163,7 +161,11 @@ static int side_of(const struct cu_side_3d *call, struct cu_side *side)
                              .z = call->z,
                              .pitch = call->pitch,
                              .height = call->height};
-    return CUDA_SUCCESS;
+    if (call->type != TYPE_ARRAY)
+        return CUDA_SUCCESS;
+    if (call->level)
+        return cu_refuse(CUDA_ERROR_NOT_SUPPORTED, "mipmaps are not emulated");
+    return cu_array_side(call->array, side);
 }
 
 int cu_copy_of_3d(const struct cu_copy_3d *call, struct cu_copy *copy)
@@ -179,6 +181,8 @@ int cu_copy_of_3d(const struct cu_copy_3d *call, struct cu_copy *copy)
     for (int i = 0; i < 2; i++) {
         sides[i]->pitch = sides[i]->pitch ? sides[i]->pitch : copy->width;
         sides[i]->height = sides[i]->height ? sides[i]->height : copy->height;
+        if (!result)
+            result = cu_array_holds(sides[i], copy->width, copy->height, copy->depth);
     }
     return result;
 }
@@ -221,12 +225,14 @@ int cuMemcpy2DAsync_v2(const struct cu_copy_2d *call_2d, struct cu_stream *strea
                                             .type = c->from_type,
                                             .host = (void *)(uintptr_t)c->from_host,
                                             .device = c->from_device,
+                                            .array = c->from_array,
                                             .pitch = c->from_pitch},
                                    .to = {.x = c->to_x,
                                           .y = c->to_y,
                                           .type = c->to_type,
                                           .host = c->to_host,
                                           .device = c->to_device,
+                                          .array = c->to_array,
                                           .pitch = c->to_pitch},
                                    .width = c->width,
                                    .height = c->height,

@@ -4,6 +4,7 @@
 
 #include "emu/emu.h"
 #include "emu/image.h"
+#include "emu/texture.h"
 #include "libcuda.h"
 
 /* One that was destroyed stays, so that a handle, and the stack of any thread, tells so. */
@@ -49,6 +50,13 @@ struct cu_module {
     struct cu_function *functions;
 };
 
+struct cu_array {
+    struct cu_array *next;
+    struct cu_array_3d is;
+    size_t rows, slices;      /* at least 1 of each; layers are slices */
+    struct emu_texels texels; /* where they lie and what one is: cu_array_texels has the extents, too */
+};
+
 /* ---- Work -------------------------------------------------------------------------------------------------------- */
 
 struct cu_side {      /* of a copy */
@@ -56,6 +64,7 @@ struct cu_side {      /* of a copy */
     int on_device;    /* the call says that it is the device's */
     size_t x, y, z;   /* where it begins, x in bytes */
     size_t pitch, height;
+    const struct cu_array *array; /* NULL: memory. Not looked at once the copy was checked */
 };
 
 struct cu_copy {
@@ -208,6 +217,20 @@ int cu_function_load(struct cu_function *function);
 
 /* The current context of the calling thread, which another thread may have destroyed; NULL: none. */
 struct cu_context *cu_context_current(void);
+
+/* ---- Arrays ------------------------------------------------------------------------------------------------------ */
+
+/* Whether it was made here and not destroyed. */
+int cu_array_known(const struct cu_array *array);
+struct emu_texels cu_array_texels(const struct cu_array *array);
+
+/* Kind, bits and channels of a CUarray_format. CUresult. */
+int cu_texel_of(int format, unsigned channels, struct emu_texels *texels);
+
+/* A side of a copy that is an array, but for x, y, z; and whether all of the copy lies in it, width in bytes (of other
+   sides it does). CUresult. */
+int cu_array_side(const struct cu_array *array, struct cu_side *side);
+int cu_array_holds(const struct cu_side *side, size_t width, size_t height, size_t depth);
 
 /* Copies of both dimensions, as nodes of graphs take them. */
 int cu_copy_of_3d(const struct cu_copy_3d *call, struct cu_copy *copy);

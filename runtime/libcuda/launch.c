@@ -104,6 +104,8 @@ int cu_run_launch(const struct cu_launch *work)
     cu_tell_launch(NULL);
     if (status == TW_OK)
         return CUDA_SUCCESS;
+    if (status == TW_ERROR_UNSUPPORTED)
+        cu_tell_failure(); /* of a function that it came to */
     if (status != TW_ERROR_LAUNCH)
         return cu_result(status, &error);
     uint64_t blocks = (uint64_t)work->grid[0] * work->grid[1] * work->grid[2];

@@ -30,6 +30,7 @@ struct cu_module;
 struct cu_function;
 struct cu_graph;
 struct cu_node;
+struct cu_array;
 
 struct cu_memory_pool;
 struct cu_memory_location { /* CUmemLocation */
@@ -40,13 +41,13 @@ struct cu_copy_2d { /* CUDA_MEMCPY2D */
     int from_type;
     const void *from_host;
     uint64_t from_device;
-    void *from_array;
+    struct cu_array *from_array;
     size_t from_pitch;
     size_t to_x, to_y;
     int to_type;
     void *to_host;
     uint64_t to_device;
-    void *to_array;
+    struct cu_array *to_array;
     size_t to_pitch;
     size_t width, height;
 };
@@ -55,12 +56,52 @@ struct cu_side_3d { /* half of CUDA_MEMCPY3D and CUDA_MEMCPY3D_PEER */
     int type;
     void *host;
     uint64_t device;
-    void *array, *context;
+    struct cu_array *array;
+    void *context;
     size_t pitch, height;
 };
 struct cu_copy_3d {
     struct cu_side_3d from, to;
     size_t width, height, depth;
+};
+struct cu_array_2d { /* CUDA_ARRAY_DESCRIPTOR */
+    size_t width, height;
+    int format; /* CUarray_format */
+    unsigned channels;
+};
+struct cu_array_3d { /* CUDA_ARRAY3D_DESCRIPTOR */
+    size_t width, height, depth;
+    int format;
+    unsigned channels, flags;
+};
+struct cu_line_texels {
+    uint64_t address;
+    int format;
+    unsigned channels;
+    size_t bytes;
+};
+struct cu_pitched_texels {
+    uint64_t address;
+    int format;
+    unsigned channels;
+    size_t width, height, pitch;
+};
+struct cu_resource { /* CUDA_RESOURCE_DESC */
+    int type;
+    union {
+        struct cu_array *array;
+        struct cu_line_texels line;
+        struct cu_pitched_texels pitched;
+        int reserved[32];
+    } of;
+    unsigned flags;
+};
+struct cu_texture_desc { /* CUDA_TEXTURE_DESC */
+    int addressing[3], filter;
+    unsigned flags, anisotropy;
+    int mipmap_filter;
+    float bias, least_level, most_level, border[4];
+    int reserved[12];
 };
 struct cu_fill_node { /* CUDA_MEMSET_NODE_PARAMS */
     uint64_t address;

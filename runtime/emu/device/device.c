@@ -7,6 +7,7 @@
 #include "emu/exec/memory.h"
 #include "emu/hazard/hazard.h"
 #include "emu/lower/lower.h"
+#include "emu/texture/texture_ops.h"
 
 static struct emu_device *self(struct tw_device *device)
 {
@@ -23,6 +24,7 @@ static void device_close(struct tw_device *device)
     emu_hazard_memory_close(emu->hazard_memory);
     tw_free(rt, emu->regions);
     emu_reports_free(emu);
+    emu_objects_free(emu);
     tw_free(rt, emu);
 }
 

@@ -206,6 +206,12 @@ struct emu_launch {
     uint32_t number;
 };
 
+struct emu_object; /* texture/texture_ops.h */
+struct emu_objects {
+    struct emu_object *items; /* the handle is the number + 1 */
+    size_t count, room;
+};
+
 struct emu_report_entry {
     struct emu_report report;
     char *key; /* what tells its place from others */
@@ -226,6 +232,7 @@ struct emu_device {
     size_t heap; /* of it by malloc of kernels */
     uint32_t next_region;
     struct emu_reports reports;
+    struct emu_objects objects; /* textures and surfaces */
     struct emu_hazard_memory *hazard_memory; /* NULL: hazards are off */
     struct emu_statistics statistics;
     uint32_t launches;

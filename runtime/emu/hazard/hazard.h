@@ -148,7 +148,7 @@ enum {
     EMU_ACCESS_CLUSTER = 1 << 6,
     EMU_ACCESS_GPU = 2 << 6,
     EMU_ACCESS_CAS = 1 << 8,       /* an ATOMIC that compares: an ordinary read before it, a guess, is no hazard */
-    EMU_ACCESS_NC = 1 << 9,        /* ld.global.nc: what the launch writes may not be seen, whatever orders it */
+    EMU_ACCESS_NC = 1 << 9,        /* ld.global.nc, tex, suld: what the launch writes may not be seen */
     EMU_ACCESS_VOLATILE = 1 << 10, /* .volatile, of those that are STRONG */
     EMU_ACCESS_POLL = 1 << 11      /* a VOLATILE read in a loop that writes nothing: it waits for a value */
 };

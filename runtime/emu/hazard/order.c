@@ -332,7 +332,8 @@ __attribute__((cold)) void hz_tell_bytes(const struct hz_access *a, enum emu_haz
                   a->writes ? "write" : "read");
     } else if (name == EMU_HAZARD_UNORDERED_READ)
         hz_report(a->h, &f,
-                  "ld.global.nc of bytes that the kernel writes: it reads them as if nothing did, whatever orders it");
+                  "ld.global.nc, or a fetch of a texture or surface, of bytes that the kernel writes: it reads them as "
+                  "if nothing did, whatever orders it");
     else if (name == EMU_HAZARD_UNINIT)
         hz_report(a->h, &f, "%sread of %s memory that nothing has written", a->operation ? "asynchronous " : "",
                   hz_is_shared(address) ? "shared" : "global");

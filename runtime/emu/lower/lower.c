@@ -374,7 +374,7 @@ static void lower_instruction(struct emu_lowering *l, uint32_t number)
     /* A guard stands directly before what it guards, the last operation: those in front of that write temporaries. */
     uint32_t before = l->out->op_count;
     if (!emu_lower_row(l) && !l->status && !emu_lower_other(l) && !l->status && !emu_lower_warp(l) && !lower_video(l) &&
-        !l->status && !emu_lower_tensor(l) && !l->status)
+        !l->status && !emu_lower_tensor(l) && !l->status && !emu_lower_texture(l) && !l->status)
         emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "not supported by the emulator");
     uint32_t after = l->out->op_count;
     count_instruction(l, first);

@@ -106,6 +106,7 @@ int emu_lower_other(struct emu_lowering *l);
 int emu_lower_control(struct emu_lowering *l); /* looks at the guard itself */
 int emu_lower_warp(struct emu_lowering *l);
 int emu_lower_tensor(struct emu_lowering *l);
+int emu_lower_texture(struct emu_lowering *l); /* texture.c */
 
 /* shared.c: fills the module's shared_offset and what stands beside it. */
 int emu_place_shared(struct emu_module *module, const char *entry, struct tw_error *error);

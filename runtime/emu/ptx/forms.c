@@ -47,6 +47,11 @@ static const char *const reasons[PTX_OP_COUNT] = {
 #undef FORM
 };
 
+const char *ptx_reason(unsigned opcode)
+{
+    return reasons[opcode];
+}
+
 /* All rows in order: a row without operands text begins an opcode. */
 static const struct {
     const char *operands, *modifiers;
@@ -204,13 +209,13 @@ static void compile_pattern(struct ptx_parser *p, struct ptx_form *form, const c
         const char *text;
         uint8_t kind, slot;
     } words[] = {
-        {"b16", PATTERN_WIDTH, 16},      {"b32", PATTERN_WIDTH, 32},   {"b64", PATTERN_WIDTH, 64},
-        {"ptr", PATTERN_POINTER, 0},     {"xN", PATTERN_MATRIX, 0},    {"pred", PATTERN_PREDICATE, 0},
-        {"imm", PATTERN_INTEGER, 0},     {"fimm", PATTERN_NUMBER, 0},  {"a", PATTERN_ADDRESS, 0},
-        {"t", PATTERN_TENSOR, 0},        {"offs", PATTERN_OFFSETS, 0}, {"D", PATTERN_FRAGMENT, 'D'},
-        {"A", PATTERN_FRAGMENT, 'A'},    {"B", PATTERN_FRAGMENT, 'B'}, {"C", PATTERN_FRAGMENT, 'C'},
-        {"label", PATTERN_LABEL, 0},     {"mov", PATTERN_MOV, 0},      {"call", PATTERN_CALL, 0},
-        {"targets", PATTERN_TARGETS, 0},
+        {"b16", PATTERN_WIDTH, 16},   {"b32", PATTERN_WIDTH, 32},      {"b64", PATTERN_WIDTH, 64},
+        {"ptr", PATTERN_POINTER, 0},  {"xN", PATTERN_MATRIX, 0},       {"pred", PATTERN_PREDICATE, 0},
+        {"imm", PATTERN_INTEGER, 0},  {"fimm", PATTERN_NUMBER, 0},     {"a", PATTERN_ADDRESS, 0},
+        {"o", PATTERN_TEXTURE, 0},    {"t", PATTERN_TENSOR, 0},        {"offs", PATTERN_OFFSETS, 0},
+        {"D", PATTERN_FRAGMENT, 'D'}, {"A", PATTERN_FRAGMENT, 'A'},    {"B", PATTERN_FRAGMENT, 'B'},
+        {"C", PATTERN_FRAGMENT, 'C'}, {"label", PATTERN_LABEL, 0},     {"mov", PATTERN_MOV, 0},
+        {"call", PATTERN_CALL, 0},    {"targets", PATTERN_TARGETS, 0},
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (same(text, length, words[i].text)) {
@@ -410,10 +415,6 @@ static struct ptx_template *build(struct ptx_parser *p, const char *text, uint32
         ptx_refuse(p, "unknown instruction '%.*s'", shown, text);
         return NULL;
     }
-    if (reasons[opcode]) {
-        ptx_refuse_function(p, "'%.*s': %s is not supported", shown, text, reasons[opcode]);
-        return NULL;
-    }
     struct written written = {.count = 0};
     for (uint32_t at = taken; at < length;) {
         uint32_t start = ++at; /* behind the dot */
@@ -453,7 +454,9 @@ static struct ptx_template *build(struct ptx_parser *p, const char *text, uint32
         *last = template;
         last = &template->next;
     }
-    if (!first)
+    if (!first && reasons[opcode])
+        ptx_refuse_function(p, "'%.*s': %s is not supported", shown, text, reasons[opcode]);
+    else if (!first)
         no_form(p, text, length, &written, bad);
     return first;
 }

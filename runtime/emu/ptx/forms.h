@@ -31,6 +31,7 @@ enum ptx_pattern_kind {
     PATTERN_NUMBER,
     PATTERN_ADDRESS,
     PATTERN_TENSOR,
+    PATTERN_TEXTURE,
     PATTERN_OFFSETS,
     PATTERN_FRAGMENT,
     PATTERN_LABEL,
@@ -42,7 +43,7 @@ enum ptx_pattern_kind {
 struct ptx_pattern {
     uint8_t kind;
     uint8_t slot; /* TYPED: which type, from 0; WIDTH: bits; FRAGMENT: 'D', 'A', 'B', 'C' */
-    char suffix;  /* TYPED: '+', 'w', 'v', 's' or 0 */
+    char suffix;  /* TYPED: '+', 'w', 'v', 't', 'g', 's' or 0 */
     uint8_t destination;
     uint8_t sink; /* `_` allowed */
     uint8_t bar;  /* written behind `|` */

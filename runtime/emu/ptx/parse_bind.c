@@ -203,7 +203,7 @@ static int elements(struct ptx_parser *p, const struct ptx_raw *raw, unsigned co
         return 0;
     }
     struct ptx_pattern one = *pattern;
-    one.sink = one.suffix == 'v' && one.destination;
+    one.sink = (one.suffix == 'v' || one.suffix == 't') && one.destination;
     for (unsigned i = 0; i < count; i++)
         if (!typed(&p->elements[raw->operand.index + i], &one, type, bits, why))
             return 0;
@@ -229,6 +229,48 @@ static int right_space(struct ptx_parser *p, const struct ptx_instruction *i, co
     return no(why, "is a variable of another state space");
 }
 
+/* Coordinates and gradients as tex, tld4, suld and sust write them: a vector of 3 has a fourth element that nobody
+   reads (PTX ISA, "tex": "coordinate vector"). */
+static unsigned coordinates(const struct ptx_instruction *i, int gradient)
+{
+    switch (i->operation) {
+    case PTX_MOD_A_1D:
+        return 1;
+    case PTX_MOD_A_2D:
+        return 2;
+    case PTX_MOD_A1D:
+        return gradient ? 1 : 2;
+    case PTX_MOD_A2D:
+        return gradient ? 2 : 4;
+    default:
+        return 4;
+    }
+}
+
+/* [object, {coordinates}]: the object is in a register of 64 bits. Layers and integer coordinates are integers. */
+static int texture(struct ptx_parser *p, const struct ptx_instruction *i, const struct ptx_raw *raw, char *why)
+{
+    unsigned count = coordinates(i, 0);
+    if (raw->operand.kind != PTX_OPERAND_TENSOR)
+        return no(why, "must be [object, {coordinates}]");
+    const struct ptx_raw *element = &p->elements[raw->operand.index];
+    if (element->operand.kind != PTX_OPERAND_ADDRESS || element->bits != 64 || element->operand.value)
+        return no(why, "has no object in a register of 64 bits");
+    if (raw->operand.count != count + 1) {
+        snprintf(why, WHY, "has %u coordinates where %u are needed", raw->operand.count - 1u, count);
+        return 0;
+    }
+    int layered = i->operation == PTX_MOD_A1D || i->operation == PTX_MOD_A2D;
+    for (unsigned c = 1; c <= count; c++) {
+        int real = i->type[1] == PTX_F32 && !(layered && c == 1);
+        if (!value(&element[c], 32, 0, 0, 0, why))
+            return 0;
+        if (element[c].operand.kind == PTX_OPERAND_IMMEDIATE && !constant(&element[c], real ? PTX_F32 : PTX_S32, why))
+            return 0;
+    }
+    return 1;
+}
+
 static int check(struct ptx_parser *p, const struct ptx_instruction *i, const struct ptx_pattern *pattern,
                  const struct ptx_raw *raw, char *why)
 {
@@ -238,6 +280,10 @@ static int check(struct ptx_parser *p, const struct ptx_instruction *i, const st
     case PATTERN_TYPED:
         if (pattern->suffix == 'v' && i->vector)
             return elements(p, raw, i->vector, bits, pattern, type, why);
+        if (pattern->suffix == 't' || pattern->suffix == 'g') {
+            unsigned count = pattern->suffix == 'g' ? coordinates(i, 1) : i->vector ? i->vector : 1;
+            return elements(p, raw, count, bits, pattern, type, why);
+        }
         if (pattern->suffix == 's' && (kind == PTX_OPERAND_VARIABLE || kind == PTX_OPERAND_FUNCTION))
             return 1;
         return typed(raw, pattern, type, pattern->suffix == 'w' ? bits * 2 : bits, why);
@@ -270,6 +316,8 @@ static int check(struct ptx_parser *p, const struct ptx_instruction *i, const st
             if (!value(&p->elements[raw->operand.index + c], 32, 0, 0, 0, why))
                 return 0;
         return 1;
+    case PATTERN_TEXTURE:
+        return texture(p, i, raw, why);
     case PATTERN_OFFSETS:
         if (i->vector < 3)
             return no(why, "needs 3 dimensions or more");
@@ -480,6 +528,9 @@ static void complete(struct ptx_parser *p, const struct ptx_instruction *i, cons
     case PATTERN_OFFSETS:
         bits = 16;
         break;
+    case PATTERN_TEXTURE:
+        type = i->type[1] == PTX_F32 ? PTX_F32 : PTX_B32;
+        break;
     case PATTERN_POINTER:
         bits = 64;
         break;
@@ -607,8 +658,8 @@ static int assign(struct ptx_parser *p, const struct ptx_template *template, uin
 static void unwrap(struct ptx_parser *p, const struct ptx_instruction *i, const struct ptx_pattern *pattern,
                    struct ptx_raw *raw)
 {
-    if (pattern->kind != PATTERN_TYPED || (pattern->suffix == 'v' && i->vector) || raw->paren ||
-        raw->operand.kind != PTX_OPERAND_VECTOR || raw->operand.count != 1)
+    if (pattern->kind != PATTERN_TYPED || ((pattern->suffix == 'v' || pattern->suffix == 't') && i->vector) ||
+        raw->paren || raw->operand.kind != PTX_OPERAND_VECTOR || raw->operand.count != 1)
         return;
     uint8_t bar = raw->bar;
     *raw = p->elements[raw->operand.index];
@@ -699,7 +750,11 @@ void ptx_bind(struct ptx_parser *p, const struct ptx_template *templates, uint32
             memcpy(best, why, sizeof best);
         }
     }
-    if (furthest > 0)
+    const char *reason = ptx_reason(templates->instruction.opcode);
+    if (furthest <= 0 && reason) /* operands more, as offsets and comparisons of tex */
+        ptx_refuse_function(p, "'%.*s' with %u operands: %s is not supported", length, p->mnemonic, p->raw_count,
+                            reason);
+    else if (furthest > 0)
         ptx_error(p, "'%.*s': operand %d %s", length, p->mnemonic, furthest, best);
     else if (best[0])
         ptx_refuse(p, "'%.*s': %s is not supported", length, p->mnemonic, best);

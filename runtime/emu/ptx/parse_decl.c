@@ -176,7 +176,8 @@ static unsigned parse_type(struct ptx_parser *p)
     if (!type)
         ptx_error(p, "expected a type, found %s", ptx_token_text(p, text));
     else if (ptx_types[type].kind == PTX_KIND_OPAQUE)
-        ptx_refuse(p, ".%s: textures, surfaces and samplers are not supported", ptx_types[type].text);
+        ptx_refuse(p, ".%s: references to textures, surfaces and samplers are not supported: use objects",
+                   ptx_types[type].text);
     else
         ptx_next(p);
     return type;

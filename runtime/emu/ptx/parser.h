@@ -150,6 +150,9 @@ struct ptx_parser {
     uint32_t function_space, variable_space, relocation_space, prototype_space, file_space, location_space, name_space;
 };
 
+/* Why forms of an opcode that have no row are refused, or all; NULL: such a text is wrong. */
+const char *ptx_reason(unsigned opcode);
+
 /* Keep the first failure: "PTX line N: ...", and go to the end of the text. */
 void ptx_error(struct ptx_parser *p, const char *format, ...) TW_PRINTF(2, 3);
 void ptx_refuse(struct ptx_parser *p, const char *format, ...) TW_PRINTF(2, 3); /* TW_ERROR_UNSUPPORTED */

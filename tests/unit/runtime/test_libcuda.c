@@ -31,7 +31,7 @@ static const char more_ptx[] =
     "{\n"
     "    .reg .b64 %rd0; .reg .b32 %r0; .reg .f32 %f<4>;\n"
     "    ld.param.u64 %rd0, [x];\n    mov.u32 %r0, 0;\n"
-    "    tex.2d.v4.f32.s32 {%f0, %f1, %f2, %f3}, [%rd0, {%r0, %r0}];\n    ret;\n"
+    "    tex.cube.v4.f32.f32 {%f0, %f1, %f2, %f3}, [%rd0, {%f0, %f1, %f2, %f3}];\n    ret;\n"
     "}\n";
 
 static void variables_belong_to_the_module(void **state)
@@ -209,10 +209,10 @@ static void entry_points(void **state)
     assert_int_equal(cuGetProcAddress_v2("cuNothing", &entry, 13000, 0, &status), CUDA_ERROR_NOT_FOUND);
     assert_int_equal(status, 1);
     assert_null(entry);
-    assert_int_equal(cuGetProcAddress_v2("cuArrayCreate", &entry, 13000, 0, &status), CUDA_SUCCESS);
+    assert_int_equal(cuGetProcAddress_v2("cuArrayGetPlane", &entry, 13000, 0, &status), CUDA_SUCCESS);
     memcpy(&found, &entry, sizeof found);
     assert_int_equal(quiet(run_found), CUDA_ERROR_NOT_SUPPORTED);
-    assert_string_equal(said, "tilewright: cuArrayCreate_v2: the emulated driver has no such entry point\n");
+    assert_string_equal(said, "tilewright: cuArrayGetPlane: the emulated driver has no such entry point\n");
     assert_int_equal(cuDeviceGetAttribute(&value, TW_CUDA_MAJOR, 0), CUDA_SUCCESS);
     assert_int_equal(value, 9);
     const char *name;
@@ -237,6 +237,9 @@ static void images(void **state)
     image = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry x(\n";
     assert_int_equal(quiet(run_load), CUDA_ERROR_INVALID_PTX);
     assert_non_null(strstr(said, "cuModuleLoadData: PTX line "));
+    image = ".version 8.0\n.target sm_90\n.address_size 64\n.global .texref old;\n";
+    assert_int_equal(quiet(run_load), CUDA_ERROR_INVALID_PTX);
+    assert_non_null(strstr(said, ".texref: references to textures, surfaces and samplers are not supported"));
     image = libcuda_ptx;
     unsigned count = 0;
     struct cu_function *functions[3];
@@ -289,7 +292,7 @@ static void heap_and_textures(void **state)
     assert_int_equal(cuModuleGetFunction(&textured, loaded, "textured"), CUDA_SUCCESS);
     assert_int_equal(quiet(run_textured), CUDA_ERROR_NOT_SUPPORTED);
     assert_non_null(strstr(said, "cuFuncLoad: kernel textured: PTX line "));
-    assert_non_null(strstr(said, ": 'tex.2d.v4.f32.s32': tex (textures) is not supported"));
+    assert_non_null(strstr(said, ": 'tex.cube.v4.f32.f32': this form of tex (textures) is not supported"));
     assert_int_equal(cuMemFree_v2(x), CUDA_SUCCESS);
     assert_int_equal(cuModuleUnload(loaded), CUDA_SUCCESS);
 }
