@@ -8,14 +8,14 @@
        section   0 kind (32)   4 item (32)   8 bytes of what follows (64)   16 what follows, zeros up to 8 bytes
 
        kind        item            what follows
-       LAUNCH                      struct record_launch, its attributes (72 bytes each, CUlaunchAttribute), the
+       LAUNCH                      struct recorded_launch, its attributes (72 bytes each, CUlaunchAttribute), the
                                    kernel's name with a zero
        PTX                         the text with a zero
        PARAMETERS  how many        8 bytes each: offset and bytes (32 bits each); then the bytes of all
-       MAP         offset in them  struct record_map: how the tensor map there was encoded
-       MEMORY      its number      struct record_memory, a variable's name with a zero, zeros up to 8, the bytes before
-       AFTER       of which        the bytes after the launch; nothing: they are those before
-       NOTE                        a sentence with a zero: what could not be recorded
+       MAP         offset in them  struct recorded_map: how the tensor map there was encoded
+       MEMORY      its number      struct recorded_memory, a variable's name with a zero, zeros up to 8, the bytes
+   before AFTER       of which        the bytes after the launch; nothing: they are those before NOTE a sentence with a
+   zero: what could not be recorded
 
    LAUNCH, PTX and PARAMETERS come once each. A file without any AFTER is of a launch that failed. The checksum is of
    the 64-bit words, one by one: sum = (sum ^ word) * 0x9e3779b97f4a7c15, sum ^= sum >> 32, from 0. */
@@ -27,31 +27,31 @@
 #include "hooks.h"
 #include "tensormap/tensormap.h"
 
-#define RECORD_MAGIC "TWRECORD"
-enum { RECORD_VERSION = 1, RECORD_ATTRIBUTE = 72, RECORD_MAP_BYTES = 128 };
+#define RECORDED_MAGIC "TWRECORD"
+enum { RECORDED_VERSION = 1, RECORDED_ATTRIBUTE = 72, RECORDED_MAP_BYTES = 128 };
 
-enum record_kind {
-    RECORD_LAUNCH = 1,
-    RECORD_PTX,
-    RECORD_PARAMETERS,
-    RECORD_MAP,
-    RECORD_MEMORY,
-    RECORD_AFTER,
-    RECORD_NOTE
+enum recorded_kind {
+    RECORDED_LAUNCH = 1,
+    RECORDED_PTX,
+    RECORDED_PARAMETERS,
+    RECORDED_MAP,
+    RECORDED_MEMORY,
+    RECORDED_AFTER,
+    RECORDED_NOTE
 };
 
-struct record_header {
+struct recorded_header {
     char magic[8];
     uint32_t version, sections;
     uint64_t bytes, checksum;
 };
 
-struct record_section {
+struct recorded_section {
     uint32_t kind, item;
     uint64_t bytes;
 };
 
-struct record_launch {
+struct recorded_launch {
     uint32_t grid[3], block[3], cluster[3]; /* cluster: all 0 where the launch names none */
     uint32_t shared_bytes, flags;           /* tw_launch_flags */
     uint32_t cc, driver, sms;               /* 90 for 9.0; CUDA version of the driver, 13000; multiprocessors */
@@ -59,77 +59,77 @@ struct record_launch {
     uint64_t number, of_name;               /* of all launches, and of those whose name was asked for; from 1 */
 };
 
-struct record_parameter {
+struct recorded_parameter {
     uint32_t offset, bytes;
 };
 
 /* struct tw_tensormap_call, field by field, and the map's own bytes. */
-struct record_map {
+struct recorded_map {
     uint32_t func, dtype, rank, mode, channels, pixels, interleave, swizzle, l2, oob;
     uint32_t box[5], estride[5];
     int32_t lower[3], upper[3];
     uint64_t addr, dim[5], stride[4];
     uint64_t map[16];
 };
-struct record_map record_map_of(const struct tw_tensormap_call *call, const void *map);
-struct tw_tensormap_call record_map_call(const struct record_map *map);
+struct recorded_map recorded_map_of(const struct tw_tensormap_call *call, const void *map);
+struct tw_tensormap_call recorded_map_call(const struct recorded_map *map);
 
-enum record_memory_kind { RECORD_ALLOCATION, RECORD_VARIABLE };
+enum recorded_memory_kind { RECORDED_ALLOCATION, RECORDED_VARIABLE };
 
-struct record_memory {
+struct recorded_memory {
     uint64_t address, bytes;
     uint32_t kind, name_bytes; /* of a variable's name, with the zero; an allocation has none: 0 */
 };
 
-uint64_t record_checksum(uint64_t sum, const void *words, size_t bytes); /* bytes: a multiple of 8 */
+uint64_t recorded_checksum(uint64_t sum, const void *words, size_t bytes); /* bytes: a multiple of 8 */
 
 /* ---- Writing ----------------------------------------------------------------------------------------------------- */
 
-/* A file that is being written. What fails is remembered: only record_finish tells. */
-struct record_writer {
+/* A file that is being written. What fails is remembered: only recorded_finish tells. */
+struct recorded_writer {
     FILE *file;
     char path[4096];
-    struct record_header header;
+    struct recorded_header header;
     unsigned char pending[8]; /* bytes of the word that has begun */
     unsigned pending_count;
     int error; /* errno of what failed first; 0: nothing did */
 };
 
 /* Opens PATH.part, which becomes PATH when it is finished. 0, or -1 with errno. */
-int record_open(struct record_writer *writer, const char *path);
+int recorded_open(struct recorded_writer *writer, const char *path);
 /* A section whose payload is then put, in as many pieces as one likes, and ended. */
-void record_begin(struct record_writer *writer, enum record_kind kind, uint32_t item, uint64_t bytes);
-void record_put(struct record_writer *writer, const void *bytes, size_t count);
-void record_end(struct record_writer *writer); /* zeros up to 8 bytes */
+void recorded_begin(struct recorded_writer *writer, enum recorded_kind kind, uint32_t item, uint64_t bytes);
+void recorded_put(struct recorded_writer *writer, const void *bytes, size_t count);
+void recorded_end(struct recorded_writer *writer); /* zeros up to 8 bytes */
 /* Where the next section begins, and back to there: what was written since is written over. */
-struct record_writer record_mark(const struct record_writer *writer);
-void record_back(struct record_writer *writer, const struct record_writer *mark);
+struct recorded_writer recorded_mark(const struct recorded_writer *writer);
+void recorded_back(struct recorded_writer *writer, const struct recorded_writer *mark);
 /* Completes and renames the file; with `keep` 0 takes it away. 0, or -1 with errno, and no file is left. */
-int record_finish(struct record_writer *writer, int keep);
+int recorded_finish(struct recorded_writer *writer, int keep);
 
 /* ---- Reading ----------------------------------------------------------------------------------------------------- */
 
 /* Of one MEMORY section; pointers lie in the file's bytes. */
-struct record_piece {
-    struct record_memory is;
+struct recorded_piece {
+    struct recorded_memory is;
     const char *name;            /* of a variable; "" */
     const unsigned char *before; /* is.bytes of them */
     const unsigned char *after;  /* the same as before where it did not change; NULL: nobody knows */
 };
 
 /* A file that was read. Everything but the arrays lies in the file's bytes. */
-struct record {
+struct recorded {
     unsigned char *file;
     size_t bytes;
-    struct record_launch launch;
+    struct recorded_launch launch;
     const char *entry, *ptx;
     size_t ptx_bytes; /* without the zero */
-    const struct record_parameter *parameter;
+    const struct recorded_parameter *parameter;
     uint32_t parameter_count, params_bytes;
     const unsigned char *params;
-    struct record_piece *piece;
+    struct recorded_piece *piece;
     size_t piece_count;
-    const struct record_section **map; /* each with its struct record_map behind it */
+    const struct recorded_section **map; /* each with its struct recorded_map behind it */
     size_t map_count;
     const char **note;
     size_t note_count;
@@ -138,9 +138,9 @@ struct record {
 /* Checks a file's bytes, which are the record's from here on, whatever comes of it, and finds its way in them: after
    TW_OK every number of it is within bounds. TW_ERROR_INVALID: it is no such file, damaged or cut off, and error says
    in which way; TW_ERROR_MEMORY. No memory is taken but for lists, which are smaller than the file. */
-int record_parse(struct tw_runtime *rt, unsigned char *bytes, size_t count, struct record *record,
-                 struct tw_error *error);
-int record_read(struct tw_runtime *rt, const char *path, struct record *record, struct tw_error *error);
-void record_free(struct tw_runtime *rt, struct record *record);
+int recorded_parse(struct tw_runtime *rt, unsigned char *bytes, size_t count, struct recorded *record,
+                   struct tw_error *error);
+int recorded_read(struct tw_runtime *rt, const char *path, struct recorded *record, struct tw_error *error);
+void recorded_free(struct tw_runtime *rt, struct recorded *record);
 
 #endif

@@ -6,7 +6,7 @@
 /* A reading under way. */
 struct reading {
     struct tw_runtime *rt;
-    struct record *record;
+    struct recorded *record;
     struct tw_error *error;
     uint32_t section; /* that is read, from 1 */
     int launches, texts, parameters, afters;
@@ -25,13 +25,13 @@ static int is_text(const unsigned char *text, uint64_t bytes)
 
 static int read_launch(struct reading *r, const unsigned char *at, uint64_t bytes)
 {
-    struct record_launch *launch = &r->record->launch;
+    struct recorded_launch *launch = &r->record->launch;
     if (r->launches++)
         return damaged(r, "a second launch");
     if (bytes < sizeof *launch)
         return damaged(r, "the launch is cut off");
     memcpy(launch, at, sizeof *launch);
-    uint64_t names = sizeof *launch + (uint64_t)launch->attributes * RECORD_ATTRIBUTE;
+    uint64_t names = sizeof *launch + (uint64_t)launch->attributes * RECORDED_ATTRIBUTE;
     if (bytes < names || bytes - names != launch->name_bytes || !is_text(at + names, launch->name_bytes))
         return damaged(r, "attributes and name do not fill the launch");
     r->record->entry = (const char *)at + names;
@@ -51,7 +51,7 @@ static int read_ptx(struct reading *r, const unsigned char *at, uint64_t bytes)
 
 static int read_parameters(struct reading *r, uint32_t count, const unsigned char *at, uint64_t bytes)
 {
-    struct record *record = r->record;
+    struct recorded *record = r->record;
     uint64_t list = (uint64_t)count * sizeof *record->parameter;
     if (r->parameters++)
         return damaged(r, "a second list of parameters");
@@ -70,7 +70,7 @@ static int read_parameters(struct reading *r, uint32_t count, const unsigned cha
 
 static int read_memory(struct reading *r, uint32_t item, const unsigned char *at, uint64_t bytes)
 {
-    struct record_piece *piece = &r->record->piece[r->record->piece_count];
+    struct recorded_piece *piece = &r->record->piece[r->record->piece_count];
     if (bytes < sizeof piece->is)
         return damaged(r, "the memory is cut off");
     memcpy(&piece->is, at, sizeof piece->is);
@@ -81,8 +81,8 @@ static int read_memory(struct reading *r, uint32_t item, const unsigned char *at
         return damaged(r, "the memory has another number of bytes than it says");
     if (piece->is.bytes > UINT64_MAX - piece->is.address)
         return damaged(r, "the memory goes past the last address");
-    if (piece->is.kind == RECORD_VARIABLE ? !is_text(at + sizeof piece->is, name)
-                                          : piece->is.kind != RECORD_ALLOCATION || name)
+    if (piece->is.kind == RECORDED_VARIABLE ? !is_text(at + sizeof piece->is, name)
+                                            : piece->is.kind != RECORDED_ALLOCATION || name)
         return damaged(r, "the memory is neither an allocation nor a variable with a name");
     piece->name = name ? (const char *)at + sizeof piece->is : "";
     piece->before = at + begin;
@@ -94,7 +94,7 @@ static int read_after(struct reading *r, uint32_t item, const unsigned char *at,
 {
     if (item >= r->record->piece_count)
         return damaged(r, "no memory of this number comes before");
-    struct record_piece *piece = &r->record->piece[item];
+    struct recorded_piece *piece = &r->record->piece[item];
     if (piece->after || (bytes && bytes != piece->is.bytes))
         return damaged(r, piece->after ? "what it held afterwards comes twice" : "it held another number of bytes");
     piece->after = bytes ? at : piece->before;
@@ -102,34 +102,34 @@ static int read_after(struct reading *r, uint32_t item, const unsigned char *at,
     return TW_OK;
 }
 
-static int read_map(struct reading *r, const struct record_section *section)
+static int read_map(struct reading *r, const struct recorded_section *section)
 {
-    struct record *record = r->record;
-    if (section->bytes != sizeof(struct record_map) || !r->parameters)
+    struct recorded *record = r->record;
+    if (section->bytes != sizeof(struct recorded_map) || !r->parameters)
         return damaged(r, "a tensor map of another size, or before the parameters");
-    if (section->item > record->params_bytes || RECORD_MAP_BYTES > record->params_bytes - section->item)
+    if (section->item > record->params_bytes || RECORDED_MAP_BYTES > record->params_bytes - section->item)
         return damaged(r, "a tensor map lies behind the parameters");
     record->map[record->map_count++] = section;
     return TW_OK;
 }
 
-static int read_section(struct reading *r, const struct record_section *section)
+static int read_section(struct reading *r, const struct recorded_section *section)
 {
     const unsigned char *at = (const unsigned char *)(section + 1);
     switch (section->kind) {
-    case RECORD_LAUNCH:
+    case RECORDED_LAUNCH:
         return read_launch(r, at, section->bytes);
-    case RECORD_PTX:
+    case RECORDED_PTX:
         return read_ptx(r, at, section->bytes);
-    case RECORD_PARAMETERS:
+    case RECORDED_PARAMETERS:
         return read_parameters(r, section->item, at, section->bytes);
-    case RECORD_MAP:
+    case RECORDED_MAP:
         return read_map(r, section);
-    case RECORD_MEMORY:
+    case RECORDED_MEMORY:
         return read_memory(r, section->item, at, section->bytes);
-    case RECORD_AFTER:
+    case RECORDED_AFTER:
         return read_after(r, section->item, at, section->bytes);
-    case RECORD_NOTE:
+    case RECORDED_NOTE:
         if (!is_text(at, section->bytes))
             return damaged(r, "the note is no text");
         r->record->note[r->record->note_count++] = (const char *)at;
@@ -142,12 +142,12 @@ static int read_section(struct reading *r, const struct record_section *section)
 /* Lists for as many sections as there are; each takes 16 bytes of the file at least. */
 static int room(struct reading *r, uint32_t sections)
 {
-    struct record *record = r->record;
+    struct recorded *record = r->record;
     size_t pieces = 0, others = sections ? sections : 1;
-    for (uint64_t at = sizeof(struct record_header); at + sizeof(struct record_section) <= record->bytes;) {
-        const struct record_section *section = (const void *)(record->file + at);
+    for (uint64_t at = sizeof(struct recorded_header); at + sizeof(struct recorded_section) <= record->bytes;) {
+        const struct recorded_section *section = (const void *)(record->file + at);
         uint64_t left = record->bytes - at - sizeof *section;
-        pieces += section->kind == RECORD_MEMORY;
+        pieces += section->kind == RECORDED_MEMORY;
         if (section->bytes > left)
             break;
         at += sizeof *section + (section->bytes + 7) / 8 * 8;
@@ -160,12 +160,12 @@ static int room(struct reading *r, uint32_t sections)
 
 static int read_sections(struct reading *r, uint32_t sections)
 {
-    const struct record *record = r->record;
-    uint64_t at = sizeof(struct record_header);
+    const struct recorded *record = r->record;
+    uint64_t at = sizeof(struct recorded_header);
     for (r->section = 1; r->section <= sections; r->section++) {
-        if (record->bytes - at < sizeof(struct record_section))
+        if (record->bytes - at < sizeof(struct recorded_section))
             return damaged(r, "it is not there");
-        const struct record_section *section = (const void *)(record->file + at);
+        const struct recorded_section *section = (const void *)(record->file + at);
         uint64_t left = record->bytes - at - sizeof *section;
         if (section->bytes > left || (section->bytes + 7) / 8 * 8 > left)
             return damaged(r, "it goes past the end of the file");
@@ -183,36 +183,36 @@ static int read_sections(struct reading *r, uint32_t sections)
     return TW_OK;
 }
 
-int record_parse(struct tw_runtime *rt, unsigned char *bytes, size_t count, struct record *record,
-                 struct tw_error *error)
+int recorded_parse(struct tw_runtime *rt, unsigned char *bytes, size_t count, struct recorded *record,
+                   struct tw_error *error)
 {
-    struct record_header header = {.version = 0};
+    struct recorded_header header = {.version = 0};
     struct reading r = {.rt = rt, .record = record, .error = error};
     memset(record, 0, sizeof *record);
     record->file = bytes;
     record->bytes = count;
-    if (count < sizeof header || memcmp(bytes, RECORD_MAGIC, sizeof header.magic) != 0)
+    if (count < sizeof header || memcmp(bytes, RECORDED_MAGIC, sizeof header.magic) != 0)
         return tw_fail(error, TW_ERROR_INVALID,
-                       "it is no recorded launch: one begins with " RECORD_MAGIC " and has %zu bytes at least",
+                       "it is no recorded launch: one begins with " RECORDED_MAGIC " and has %zu bytes at least",
                        sizeof header);
     memcpy(&header, bytes, sizeof header);
-    if (header.version != RECORD_VERSION)
+    if (header.version != RECORDED_VERSION)
         return tw_fail(error, TW_ERROR_INVALID,
                        "the record is of version %u, and this program reads version %d: record the launch anew",
-                       header.version, RECORD_VERSION);
+                       header.version, RECORDED_VERSION);
     if (header.bytes != count || count % 8)
         return tw_fail(error, TW_ERROR_INVALID, "the record has %zu bytes and says that it has %llu: it is %s", count,
                        (unsigned long long)header.bytes, header.bytes > count ? "cut off" : "damaged");
-    if (record_checksum(0, bytes + sizeof header, count - sizeof header) != header.checksum)
+    if (recorded_checksum(0, bytes + sizeof header, count - sizeof header) != header.checksum)
         return tw_fail(error, TW_ERROR_INVALID, "the record is damaged: its checksum is another");
-    if (header.sections > (count - sizeof header) / sizeof(struct record_section))
+    if (header.sections > (count - sizeof header) / sizeof(struct recorded_section))
         return tw_fail(error, TW_ERROR_INVALID, "the record is damaged: %u sections are more than it can hold",
                        header.sections);
     int status = room(&r, header.sections);
     return status ? status : read_sections(&r, header.sections);
 }
 
-int record_read(struct tw_runtime *rt, const char *path, struct record *record, struct tw_error *error)
+int recorded_read(struct tw_runtime *rt, const char *path, struct recorded *record, struct tw_error *error)
 {
     struct tw_file_info info;
     unsigned char *bytes;
@@ -221,10 +221,10 @@ int record_read(struct tw_runtime *rt, const char *path, struct record *record, 
     if (rt->files.stat(rt->files.self, path, &info) == 0 && info.is_regular && info.bytes < SIZE_MAX)
         limit = (size_t)info.bytes + 1;
     int status = tw_read_file(rt, path, limit, &bytes, &count, error);
-    return status ? status : record_parse(rt, bytes, count, record, error);
+    return status ? status : recorded_parse(rt, bytes, count, record, error);
 }
 
-void record_free(struct tw_runtime *rt, struct record *record)
+void recorded_free(struct tw_runtime *rt, struct recorded *record)
 {
     tw_free(rt, record->file);
     tw_free(rt, record->piece);

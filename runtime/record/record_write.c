@@ -6,7 +6,7 @@
 
 #include "record.h"
 
-uint64_t record_checksum(uint64_t sum, const void *words, size_t bytes)
+uint64_t recorded_checksum(uint64_t sum, const void *words, size_t bytes)
 {
     const unsigned char *at = words;
     for (size_t i = 0; i + 8 <= bytes; i += 8) {
@@ -18,19 +18,19 @@ uint64_t record_checksum(uint64_t sum, const void *words, size_t bytes)
     return sum;
 }
 
-struct record_map record_map_of(const struct tw_tensormap_call *call, const void *map)
+struct recorded_map recorded_map_of(const struct tw_tensormap_call *call, const void *map)
 {
-    struct record_map m = {.func = (uint32_t)call->func,
-                           .dtype = call->dtype,
-                           .rank = call->rank,
-                           .mode = call->mode,
-                           .channels = call->channels,
-                           .pixels = call->pixels,
-                           .interleave = call->interleave,
-                           .swizzle = call->swizzle,
-                           .l2 = call->l2,
-                           .oob = call->oob,
-                           .addr = call->addr};
+    struct recorded_map m = {.func = (uint32_t)call->func,
+                             .dtype = call->dtype,
+                             .rank = call->rank,
+                             .mode = call->mode,
+                             .channels = call->channels,
+                             .pixels = call->pixels,
+                             .interleave = call->interleave,
+                             .swizzle = call->swizzle,
+                             .l2 = call->l2,
+                             .oob = call->oob,
+                             .addr = call->addr};
     memcpy(m.box, call->box, sizeof m.box);
     memcpy(m.estride, call->estride, sizeof m.estride);
     memcpy(m.lower, call->lower, sizeof m.lower);
@@ -41,7 +41,7 @@ struct record_map record_map_of(const struct tw_tensormap_call *call, const void
     return m;
 }
 
-struct tw_tensormap_call record_map_call(const struct record_map *m)
+struct tw_tensormap_call recorded_map_call(const struct recorded_map *m)
 {
     struct tw_tensormap_call call = {.func = (enum tw_tensormap_func)m->func,
                                      .dtype = m->dtype,
@@ -63,18 +63,18 @@ struct tw_tensormap_call record_map_call(const struct record_map *m)
     return call;
 }
 
-static void write_all(struct record_writer *w, const void *bytes, size_t count)
+static void write_all(struct recorded_writer *w, const void *bytes, size_t count)
 {
     if (!w->error && count && fwrite(bytes, 1, count, w->file) != count)
         w->error = errno ? errno : EIO;
 }
 
-static void part_path(const struct record_writer *w, char *path, size_t room)
+static void part_path(const struct recorded_writer *w, char *path, size_t room)
 {
     snprintf(path, room, "%s.part", w->path);
 }
 
-int record_open(struct record_writer *w, const char *path)
+int recorded_open(struct recorded_writer *w, const char *path)
 {
     char part[sizeof w->path + 8];
     memset(w, 0, sizeof *w);
@@ -86,15 +86,15 @@ int record_open(struct record_writer *w, const char *path)
     w->file = fopen(part, "wbe");
     if (!w->file)
         return -1;
-    memcpy(w->header.magic, RECORD_MAGIC, sizeof w->header.magic);
-    w->header.version = RECORD_VERSION;
+    memcpy(w->header.magic, RECORDED_MAGIC, sizeof w->header.magic);
+    w->header.version = RECORDED_VERSION;
     w->header.bytes = sizeof w->header;
     write_all(w, &w->header, sizeof w->header);
     return 0;
 }
 
 /* The checksum is of whole words, wherever a piece ends. */
-void record_put(struct record_writer *w, const void *bytes, size_t count)
+void recorded_put(struct recorded_writer *w, const void *bytes, size_t count)
 {
     const unsigned char *at = bytes;
     write_all(w, bytes, count);
@@ -103,35 +103,35 @@ void record_put(struct record_writer *w, const void *bytes, size_t count)
         w->pending[w->pending_count++] = *at++;
         count--;
         if (w->pending_count == 8) {
-            w->header.checksum = record_checksum(w->header.checksum, w->pending, 8);
+            w->header.checksum = recorded_checksum(w->header.checksum, w->pending, 8);
             w->pending_count = 0;
         }
     }
-    w->header.checksum = record_checksum(w->header.checksum, at, count / 8 * 8);
+    w->header.checksum = recorded_checksum(w->header.checksum, at, count / 8 * 8);
     for (size_t i = count / 8 * 8; i < count; i++)
         w->pending[w->pending_count++] = at[i];
 }
 
-void record_begin(struct record_writer *w, enum record_kind kind, uint32_t item, uint64_t bytes)
+void recorded_begin(struct recorded_writer *w, enum recorded_kind kind, uint32_t item, uint64_t bytes)
 {
-    struct record_section section = {(uint32_t)kind, item, bytes};
-    record_put(w, &section, sizeof section);
+    struct recorded_section section = {(uint32_t)kind, item, bytes};
+    recorded_put(w, &section, sizeof section);
     w->header.sections++;
 }
 
-void record_end(struct record_writer *w)
+void recorded_end(struct recorded_writer *w)
 {
     static const unsigned char zeros[8];
     if (w->header.bytes % 8)
-        record_put(w, zeros, 8 - w->header.bytes % 8);
+        recorded_put(w, zeros, 8 - w->header.bytes % 8);
 }
 
-struct record_writer record_mark(const struct record_writer *w)
+struct recorded_writer recorded_mark(const struct recorded_writer *w)
 {
     return *w;
 }
 
-void record_back(struct record_writer *w, const struct record_writer *mark)
+void recorded_back(struct recorded_writer *w, const struct recorded_writer *mark)
 {
     int error = w->error;
     *w = *mark;
@@ -140,7 +140,7 @@ void record_back(struct record_writer *w, const struct record_writer *mark)
         w->error = errno;
 }
 
-int record_finish(struct record_writer *w, int keep)
+int recorded_finish(struct recorded_writer *w, int keep)
 {
     char part[sizeof w->path + 8];
     part_path(w, part, sizeof part);

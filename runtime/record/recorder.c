@@ -41,13 +41,13 @@ static _Thread_local int inside;
 
 /* A piece of memory that a record holds. */
 struct piece {
-    struct record_memory is;
+    struct recorded_memory is;
     uint64_t sum;   /* of the words that it held before */
     char name[256]; /* of a variable; "" */
 };
 
 struct recording {
-    struct record_writer writer;
+    struct recorded_writer writer;
     struct piece *piece;
     size_t count, room;
     uint64_t bytes; /* of all pieces */
@@ -205,7 +205,7 @@ static int add_piece(struct recording *r, const struct piece *piece)
 static int add_pointee(struct recording *r, uint64_t address)
 {
     enum { RANGE_START = 11, RANGE_SIZE = 12 }; /* CU_POINTER_ATTRIBUTE_RANGE_... */
-    struct piece piece = {.is.kind = RECORD_ALLOCATION};
+    struct piece piece = {.is.kind = RECORDED_ALLOCATION};
     size_t bytes = 0;
     if (address < 4096)
         return 0;
@@ -223,7 +223,7 @@ static int add_pointee(struct recording *r, uint64_t address)
 static int add_variables(struct recording *r, const char *ptx, void *function)
 {
     void *module = NULL;
-    struct piece piece = {.is.kind = RECORD_VARIABLE};
+    struct piece piece = {.is.kind = RECORDED_VARIABLE};
     if (state.driver.module_of(&module, function))
         return 0;
     while (recorder_next_variable(&ptx, piece.name, sizeof piece.name)) {
@@ -247,8 +247,8 @@ static int put_memory(struct recording *r, const struct piece *piece, uint64_t *
         memset(r->chunk + bytes / 8 * 8, 0, 8);
         if (state.driver.copy((uint64_t)(uintptr_t)r->chunk, piece->is.address + done, bytes))
             return -1;
-        record_put(&r->writer, r->chunk, bytes);
-        *sum = record_checksum(*sum, r->chunk, (bytes + 7) / 8 * 8);
+        recorded_put(&r->writer, r->chunk, bytes);
+        *sum = recorded_checksum(*sum, r->chunk, (bytes + 7) / 8 * 8);
         done += bytes;
     }
     return 0;
@@ -258,7 +258,7 @@ static int put_memory(struct recording *r, const struct piece *piece, uint64_t *
 
 /* The arguments, as the kernel's parameters lie. */
 struct arguments {
-    struct record_parameter list[PARAMETERS];
+    struct recorded_parameter list[PARAMETERS];
     uint32_t count, bytes;
     unsigned char at[PARAMETER_BYTES + 64];
     uint32_t map[PARAMETER_BYTES / 64]; /* where tensor maps lie */
@@ -293,7 +293,7 @@ static int take_arguments(struct recording *r, struct arguments *a, const struct
     while (a->count < PARAMETERS && !state.driver.parameter(function, a->count, &offset, &bytes)) {
         if (offset > PARAMETER_BYTES || bytes > PARAMETER_BYTES - offset)
             return not_recorded(r, "its parameters have more than %d bytes", PARAMETER_BYTES);
-        a->list[a->count++] = (struct record_parameter){(uint32_t)offset, (uint32_t)bytes};
+        a->list[a->count++] = (struct recorded_parameter){(uint32_t)offset, (uint32_t)bytes};
         a->bytes = (uint32_t)(offset + bytes);
     }
     for (uint32_t i = 0; launch->arguments && i < a->count; i++)
@@ -313,10 +313,10 @@ static int follow_arguments(struct recording *r, struct arguments *a)
             struct tw_tensormap_call *call = &a->call[a->map_count];
             uint32_t step = 8;
             memcpy(&address, a->at + at, 8);
-            if (at % 64 == 0 && at + RECORD_MAP_BYTES <= end && recorder_map_known(a->at + at, call)) {
+            if (at % 64 == 0 && at + RECORDED_MAP_BYTES <= end && recorder_map_known(a->at + at, call)) {
                 a->map[a->map_count++] = at;
                 address = call->addr;
-                step = RECORD_MAP_BYTES;
+                step = RECORDED_MAP_BYTES;
             }
             if (add_pointee(r, address))
                 return -1;
@@ -327,7 +327,7 @@ static int follow_arguments(struct recording *r, struct arguments *a)
 }
 
 /* cc and sms of the current device, and the driver's version; as an architecture's name into arch. */
-static void describe_machine(struct record_launch *l, char *arch, size_t room)
+static void describe_machine(struct recorded_launch *l, char *arch, size_t room)
 {
     enum { MAJOR = 75, MINOR = 76, SMS = 16 }; /* CU_DEVICE_ATTRIBUTE_... */
     int device, major = 9, minor = 0, sms = 0, version = 0;
@@ -345,33 +345,34 @@ static void describe_machine(struct record_launch *l, char *arch, size_t room)
     snprintf(arch, room, "sm_%u%s", l->cc, l->cc >= 90 ? "a" : "");
 }
 
-static void put_section(struct record_writer *w, enum record_kind kind, uint32_t item, const void *bytes, size_t count)
+static void put_section(struct recorded_writer *w, enum recorded_kind kind, uint32_t item, const void *bytes,
+                        size_t count)
 {
-    record_begin(w, kind, item, count);
-    record_put(w, bytes, count);
-    record_end(w);
+    recorded_begin(w, kind, item, count);
+    recorded_put(w, bytes, count);
+    recorded_end(w);
 }
 
-static void put_launch(struct recording *r, const struct record_launch *l, const struct recorder_launch *launch)
+static void put_launch(struct recording *r, const struct recorded_launch *l, const struct recorder_launch *launch)
 {
-    size_t attributes = (size_t)l->attributes * RECORD_ATTRIBUTE;
-    record_begin(&r->writer, RECORD_LAUNCH, 0, sizeof *l + attributes + l->name_bytes);
-    record_put(&r->writer, l, sizeof *l);
-    record_put(&r->writer, launch->attributes, attributes);
-    record_put(&r->writer, r->name, l->name_bytes);
-    record_end(&r->writer);
+    size_t attributes = (size_t)l->attributes * RECORDED_ATTRIBUTE;
+    recorded_begin(&r->writer, RECORDED_LAUNCH, 0, sizeof *l + attributes + l->name_bytes);
+    recorded_put(&r->writer, l, sizeof *l);
+    recorded_put(&r->writer, launch->attributes, attributes);
+    recorded_put(&r->writer, r->name, l->name_bytes);
+    recorded_end(&r->writer);
 }
 
 static void put_arguments(struct recording *r, const struct arguments *a)
 {
     size_t list = a->count * sizeof *a->list;
-    record_begin(&r->writer, RECORD_PARAMETERS, a->count, list + a->bytes);
-    record_put(&r->writer, a->list, list);
-    record_put(&r->writer, a->at, a->bytes);
-    record_end(&r->writer);
+    recorded_begin(&r->writer, RECORDED_PARAMETERS, a->count, list + a->bytes);
+    recorded_put(&r->writer, a->list, list);
+    recorded_put(&r->writer, a->at, a->bytes);
+    recorded_end(&r->writer);
     for (uint32_t i = 0; i < a->map_count; i++) {
-        struct record_map map = record_map_of(&a->call[i], a->at + a->map[i]);
-        put_section(&r->writer, RECORD_MAP, a->map[i], &map, sizeof map);
+        struct recorded_map map = recorded_map_of(&a->call[i], a->at + a->map[i]);
+        put_section(&r->writer, RECORDED_MAP, a->map[i], &map, sizeof map);
     }
 }
 
@@ -381,14 +382,14 @@ static int put_pieces(struct recording *r)
     for (size_t i = 0; i < r->count; i++) {
         struct piece *p = &r->piece[i];
         size_t pad = (8 - p->is.name_bytes % 8) % 8;
-        record_begin(&r->writer, RECORD_MEMORY, (uint32_t)i, sizeof p->is + p->is.name_bytes + pad + p->is.bytes);
-        record_put(&r->writer, &p->is, sizeof p->is);
-        record_put(&r->writer, p->name, p->is.name_bytes);
-        record_put(&r->writer, zeros, pad);
+        recorded_begin(&r->writer, RECORDED_MEMORY, (uint32_t)i, sizeof p->is + p->is.name_bytes + pad + p->is.bytes);
+        recorded_put(&r->writer, &p->is, sizeof p->is);
+        recorded_put(&r->writer, p->name, p->is.name_bytes);
+        recorded_put(&r->writer, zeros, pad);
         if (put_memory(r, p, &p->sum))
             return not_recorded(r, "the %llu bytes at 0x%llx cannot be read", (unsigned long long)p->is.bytes,
                                 (unsigned long long)p->is.address);
-        record_end(&r->writer);
+        recorded_end(&r->writer);
     }
     return 0;
 }
@@ -405,7 +406,7 @@ static void choose_path(const struct recording *r, char *path, size_t room)
 }
 
 static int write_before(struct recording *r, const struct recorder_launch *launch, const char *ptx, size_t ptx_bytes,
-                        const struct arguments *a, struct record_launch *l)
+                        const struct arguments *a, struct recorded_launch *l)
 {
     char path[PATH_MAX];
     memcpy(l->grid, launch->grid, sizeof l->grid);
@@ -418,10 +419,10 @@ static int write_before(struct recording *r, const struct recorder_launch *launc
     l->number = r->number;
     l->of_name = r->of_name;
     choose_path(r, path, sizeof path);
-    if (record_open(&r->writer, path))
+    if (recorded_open(&r->writer, path))
         return not_recorded(r, "%s: %s", path, strerror(errno));
     put_launch(r, l, launch);
-    put_section(&r->writer, RECORD_PTX, 0, ptx, ptx_bytes + 1);
+    put_section(&r->writer, RECORDED_PTX, 0, ptx, ptx_bytes + 1);
     put_arguments(r, a);
     return 0;
 }
@@ -429,7 +430,7 @@ static int write_before(struct recording *r, const struct recorder_launch *launc
 static void free_recording(struct recording *r)
 {
     if (r->writer.file)
-        record_finish(&r->writer, 0);
+        recorded_finish(&r->writer, 0);
     free(r->chunk);
     free(r->piece);
     free(r);
@@ -446,7 +447,7 @@ static int before(struct recording *r, const struct recorder_launch *launch, voi
                   struct arguments *a)
 {
     char why[RECORDER_WHY], arch[16];
-    struct record_launch l = {.flags = 0};
+    struct recorded_launch l = {.flags = 0};
     size_t bytes = 0;
     int capturing = 0, result = -1;
     if (state.driver.capturing(launch->stream, &capturing) == 0 && capturing)
@@ -509,42 +510,42 @@ struct recording *recorder_before(const struct recorder_launch *launch)
 static int put_after(struct recording *r)
 {
     for (size_t i = 0; i < r->count; i++) {
-        struct record_writer mark = record_mark(&r->writer);
+        struct recorded_writer mark = recorded_mark(&r->writer);
         const struct piece *p = &r->piece[i];
         uint64_t sum;
-        record_begin(&r->writer, RECORD_AFTER, (uint32_t)i, p->is.bytes);
+        recorded_begin(&r->writer, RECORDED_AFTER, (uint32_t)i, p->is.bytes);
         if (put_memory(r, p, &sum))
             return -1;
-        record_end(&r->writer);
+        recorded_end(&r->writer);
         if (sum != p->sum)
             continue;
-        record_back(&r->writer, &mark);
-        put_section(&r->writer, RECORD_AFTER, (uint32_t)i, NULL, 0);
+        recorded_back(&r->writer, &mark);
+        put_section(&r->writer, RECORDED_AFTER, (uint32_t)i, NULL, 0);
     }
     return 0;
 }
 
 static void finish(struct recording *r, int result)
 {
-    struct record_writer mark = record_mark(&r->writer);
+    struct recorded_writer mark = recorded_mark(&r->writer);
     size_t variables = 0;
     if (!result)
         result = state.driver.synchronize();
     if (!result && put_after(r)) {
         result = -1;
-        record_back(&r->writer, &mark);
+        recorded_back(&r->writer, &mark);
     }
     if (result) {
         char note[128];
         int length =
             snprintf(note, sizeof note, "the launch failed (%d): what memory held after it is not known", result);
-        put_section(&r->writer, RECORD_NOTE, 0, note, (size_t)length + 1);
+        put_section(&r->writer, RECORDED_NOTE, 0, note, (size_t)length + 1);
     }
     for (size_t i = 0; i < r->count; i++)
-        variables += r->piece[i].is.kind == RECORD_VARIABLE;
+        variables += r->piece[i].is.kind == RECORDED_VARIABLE;
     char path[sizeof r->writer.path];
     memcpy(path, r->writer.path, sizeof path);
-    if (record_finish(&r->writer, 1)) {
+    if (recorded_finish(&r->writer, 1)) {
         not_recorded(r, "%s: %s", path, strerror(errno));
         return;
     }

@@ -43,7 +43,7 @@ static struct {
     struct module *modules;
     struct function *functions;
     struct {
-        unsigned char bytes[RECORD_MAP_BYTES];
+        unsigned char bytes[RECORDED_MAP_BYTES];
         struct tw_tensormap_call call;
     } * map; /* MAPS of them, the newest in turn */
     unsigned map_count;
@@ -317,7 +317,7 @@ void recorder_map(const void *map, const struct tw_tensormap_call *call)
         known.map = calloc(MAPS, sizeof *known.map);
     if (known.map) {
         unsigned at = known.map_count++ % MAPS;
-        memcpy(known.map[at].bytes, map, RECORD_MAP_BYTES);
+        memcpy(known.map[at].bytes, map, RECORDED_MAP_BYTES);
         known.map[at].call = *call;
     }
     pthread_mutex_unlock(&known.mutex);
@@ -325,12 +325,12 @@ void recorder_map(const void *map, const struct tw_tensormap_call *call)
 
 int recorder_map_known(const unsigned char *map, struct tw_tensormap_call *call)
 {
-    uint64_t words[RECORD_MAP_BYTES / 8];
+    uint64_t words[RECORDED_MAP_BYTES / 8];
     int found = 0;
     pthread_mutex_lock(&known.mutex);
     for (unsigned i = 0; i < MAPS && i < known.map_count && !found; i++) {
         unsigned at = (known.map_count - 1 - i) % MAPS;
-        found = memcmp(known.map[at].bytes, map, RECORD_MAP_BYTES) == 0;
+        found = memcmp(known.map[at].bytes, map, RECORDED_MAP_BYTES) == 0;
         if (found)
             *call = known.map[at].call;
     }
