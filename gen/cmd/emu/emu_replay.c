@@ -85,8 +85,12 @@ int emu_replay_read(struct emu_replay *r, struct emu_program *program)
     int status = recorded_read(r->rt, r->path, &r->record, &error);
     if (status == TW_ERROR_INVALID)
         return refuse(r, "%s", error.text);
-    if (status != TW_OK)
-        return fail(r, status, &error);
+    return status == TW_OK ? emu_replay_begin(r, program) : fail(r, status, &error);
+}
+
+int emu_replay_begin(struct emu_replay *r, struct emu_program *program)
+{
+    struct tw_error error;
     size_t count = r->record.piece_count + 1;
     r->address = tw_alloc_zeroed(r->rt, count * sizeof *r->address);
     r->written = tw_alloc_zeroed(r->rt, count * sizeof *r->written);

@@ -36,6 +36,7 @@ int emu_replay_words(struct emu_replay *replay, const struct emu_replay_words *w
 /* Reads and checks the record, and parses its PTX as the program. All functions from here on tell faults and return an
  * exit status. */
 int emu_replay_read(struct emu_replay *replay, struct emu_program *program);
+int emu_replay_begin(struct emu_replay *replay, struct emu_program *program); /* the same of replay->record as it is */
 
 /* Allocations at the addresses that they had, where that is possible; before the kernel is loaded. */
 int emu_replay_place(struct emu_replay *replay, struct tw_device *device);

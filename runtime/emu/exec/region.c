@@ -3,7 +3,7 @@
 #include "memory.h"
 
 #define MOST_ADDRESS (UINT64_C(1) << 57) /* as tensor maps have them */
-enum { GAP = 4096 }; /* unallocated bytes between regions: what runs over the end of one is found */
+enum { GAP = 4096 };                     /* unallocated bytes between regions: what runs over the end of one is found */
 
 /* Room for one region more in the list. */
 static int region_room(struct emu_device *device, struct tw_error *error)

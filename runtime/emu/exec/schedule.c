@@ -539,6 +539,18 @@ static int choose_blocks(struct emu_launch *launch, const struct tw_launch *give
     return TW_OK;
 }
 
+/* How many clusters are resident at a time. */
+static int find_room(struct emu_launch *launch, const struct tw_launch *given, struct tw_error *error)
+{
+    uint64_t resident = (uint64_t)occupancy(launch) * launch->sms / launch->cluster_blocks;
+    launch->resident_limit = resident ? (uint32_t)resident : 1;
+    if (!(given->flags & TW_LAUNCH_COOPERATIVE) || launch->cluster_total <= launch->resident_limit)
+        return TW_OK;
+    return tw_fail(error, TW_ERROR_INVALID, "%s: a cooperative launch of %llu blocks, %u fit at a time",
+                   given->kernel->entry, (unsigned long long)launch->cluster_total * launch->cluster_blocks,
+                   launch->resident_limit * launch->cluster_blocks);
+}
+
 int emu_launch_run(struct emu_device *device, const struct tw_launch *given, struct tw_error *error)
 {
     struct tw_runtime *rt = device->device.rt;
@@ -560,16 +572,10 @@ int emu_launch_run(struct emu_device *device, const struct tw_launch *given, str
     if (status)
         goto done;
     status = choose_blocks(launch, given, error);
+    if (!status)
+        status = find_room(launch, given, error);
     if (status)
         goto done;
-    uint64_t resident = (uint64_t)occupancy(launch) * launch->sms / launch->cluster_blocks;
-    launch->resident_limit = resident ? (uint32_t)resident : 1;
-    if ((given->flags & TW_LAUNCH_COOPERATIVE) && launch->cluster_total > launch->resident_limit) {
-        status = tw_fail(error, TW_ERROR_INVALID, "%s: a cooperative launch of %llu blocks, %u fit at a time",
-                         given->kernel->entry, (unsigned long long)launch->cluster_total * launch->cluster_blocks,
-                         launch->resident_limit * launch->cluster_blocks);
-        goto done;
-    }
     launch->params_bytes = (uint32_t)given->params_bytes;
     launch->params = tw_alloc(rt, given->params_bytes);
     if (!launch->params) {
