@@ -84,6 +84,72 @@ static void written_and_read(void **state)
     tw_runtime_close(&rt);
 }
 
+/* Each sentence of the reader, of a record of which one number is another and the checksum fits. */
+static void refused(void **state)
+{
+    enum { HEAD = 16 };
+    static const struct {
+        int section; /* -1: the header */
+        size_t offset, width;
+        uint64_t value;
+        const char *text;
+    } cases[] = {
+        {-1, 8, 4, 2, "of version 2, and this program reads version 1"},
+        {-1, 12, 4, 4, "more follows behind the last section"},
+        {-1, 12, 4, 6, "section 6: it is not there"},
+        {-1, 12, 4, 1 << 20, "1048576 sections are more than it can hold"},
+        {0, 0, 4, 9, "section 1: its kind is none of version 1"},
+        {0, HEAD + offsetof(struct recorded_launch, name_bytes), 4, 7, "attributes and name do not fill the launch"},
+        {0, HEAD + offsetof(struct recorded_launch, attributes), 4, 1, "attributes and name do not fill the launch"},
+        {0, 0, 4, RECORDED_PTX, "the PTX is no text"},
+        {1, 0, 4, RECORDED_LAUNCH, "a second launch"},
+        {1, HEAD, 1, 0, "the PTX is no text"},
+        {2, 4, 4, 1, "the parameters are cut off"},
+        {2, 0, 4, RECORDED_NOTE, "the note is no text"},
+        {2, 0, 4, RECORDED_MAP, "a tensor map of another size, or before the parameters"},
+        {3, 4, 4, 1, "the memory's number is another's"},
+        {3, HEAD + 8, 8, 5, "the memory has another number of bytes than it says"},
+        {3, HEAD, 8, UINT64_MAX - 3, "the memory goes past the last address"},
+        {3, HEAD + 16, 4, 2, "neither an allocation nor a variable with a name"},
+        {3, HEAD + 16, 4, RECORDED_VARIABLE, "neither an allocation nor a variable with a name"},
+        {3, 8, 8, 8, "the memory is cut off"},
+        {3, 8, 8, UINT64_MAX - 6, "it goes past the end of the file"},
+        {4, 4, 4, 1, "no memory of this number comes before"},
+        {4, 8, 8, 8, "it goes past the end of the file"},
+        {4, 0, 4, RECORDED_PARAMETERS, "a second list of parameters"},
+    };
+    struct tw_runtime rt;
+    struct tw_error error;
+    struct recorded_writer w;
+    char path[64];
+    (void)state;
+    path_of(path);
+    assert_int_equal(tw_runtime_init(&rt, &error), TW_OK);
+    assert_int_equal(recorded_open(&w, path), 0);
+    write_record(&w, 64);
+    assert_int_equal(recorded_finish(&w, 1), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct recorded record;
+        struct recorded_section s;
+        unsigned char *bytes;
+        size_t count, at = cases[i].section < 0 ? 0 : sizeof(struct recorded_header);
+        assert_int_equal(tw_read_file(&rt, path, 0, &bytes, &count, &error), TW_OK);
+        for (int k = 0; k < cases[i].section; k++) {
+            memcpy(&s, bytes + at, sizeof s);
+            at += sizeof s + (s.bytes + 7) / 8 * 8;
+        }
+        memcpy(bytes + at + cases[i].offset, &cases[i].value, cases[i].width);
+        uint64_t sum = recorded_checksum(0, bytes + 32, count - 32);
+        memcpy(bytes + offsetof(struct recorded_header, checksum), &sum, sizeof sum);
+        int status = recorded_parse(&rt, bytes, count, &record, &error);
+        if (status != TW_ERROR_INVALID || !strstr(error.text, cases[i].text))
+            fail_msg("case %zu, %s: status %d, %s", i, cases[i].text, status, status ? error.text : "");
+        recorded_free(&rt, &record);
+    }
+    remove(path);
+    tw_runtime_close(&rt);
+}
+
 /* A disk that is full: no file, and no part of one. */
 static void full(void **state)
 {
@@ -160,12 +226,16 @@ static void mutate(struct input *in, uint64_t *state)
     size_t width = next_draw(state) % 2 ? 4 : 8, word = (size_t)(next_draw(state) % 32) * 4;
     switch (next_draw(state) % 6) {
     case 0:
-        for (uint64_t i = 1 + next_draw(state) % 8; i; i--)
-            in->bytes[next_draw(state) % in->count] ^= (unsigned char)(1u << next_draw(state) % 8);
+        for (uint64_t i = 1 + next_draw(state) % 8; i; i--) {
+            size_t byte = (size_t)next_draw(state) % in->count;
+            in->bytes[byte] ^= (unsigned char)(1u << next_draw(state) % 8);
+        }
         break;
     case 1:
-        if (room >= 16)
-            memcpy(in->bytes + at + (next_draw(state) % 2 ? 8 : 0), &value, 8);
+        if (room >= 16 && next_draw(state) % 2)
+            memcpy(in->bytes + at + 8, &value, 8);
+        else if (room >= 16)
+            memcpy(in->bytes + at + (next_draw(state) % 4 ? 4 : 0), &value, 4);
         break;
     case 2:
     case 3:
@@ -173,7 +243,8 @@ static void mutate(struct input *in, uint64_t *state)
             memcpy(in->bytes + at + 16 + word, &value, width);
         break;
     case 4:
-        in->count -= (size_t)next_draw(state) % in->count / (next_draw(state) % 2 ? 8 : 1) / 8 * 8;
+        room = (size_t)next_draw(state) % in->count;
+        in->count -= (next_draw(state) % 2 ? room / 8 : room) / 8 * 8;
         break;
     default: /* the section once more, and one more in the header */
         memmove(in->bytes + in->count, in->bytes + at, room);
@@ -243,10 +314,8 @@ static void no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(written_and_read),
-        cmocka_unit_test(full),
-        cmocka_unit_test(mutated),
-        cmocka_unit_test(no_memory),
+        cmocka_unit_test(written_and_read), cmocka_unit_test(refused),   cmocka_unit_test(full),
+        cmocka_unit_test(mutated),          cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
