@@ -188,6 +188,7 @@ patched "PTX that is none" 1 'patched:' 2 0 0 64
 patched "a parameter elsewhere" 1 'the parameters are cut off\|a parameter lies behind\|parameters of scale are others' 3 3 0 8
 patched "a block of other threads" 1 '.' 1 0 13 16
 replays "no record" 1 'it is no recorded launch' $ptx
+replays "a device" 1 '/dev/zero: error: it is no file with a size' /dev/zero
 replays "no file" 1 'none.record' "$work/none.record"
 for words in "--grid 1|--grid: the record says it all" "--arg 1|arguments: the record says" \
     "--device cuda|--device: the record" "--blocks x|--blocks x: write A:B" "--blocks 3:3|--blocks 3:3: write A:B" \

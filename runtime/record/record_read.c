@@ -216,10 +216,13 @@ int recorded_read(struct tw_runtime *rt, const char *path, struct recorded *reco
 {
     struct tw_file_info info;
     unsigned char *bytes;
-    size_t count, limit = TW_FILE_MOST;
+    size_t count, limit = 1;
     memset(record, 0, sizeof *record);
-    if (rt->files.stat(rt->files.self, path, &info) == 0 && info.is_regular && info.bytes < SIZE_MAX)
-        limit = (size_t)info.bytes + 1;
+    if (rt->files.stat(rt->files.self, path, &info) == 0) {
+        if (!info.is_regular)
+            return tw_fail(error, TW_ERROR_INVALID, "it is no file with a size, as a recorded launch is");
+        limit = info.bytes < SIZE_MAX ? (size_t)info.bytes + 1 : SIZE_MAX;
+    }
     int status = tw_read_file(rt, path, limit, &bytes, &count, error);
     return status ? status : recorded_parse(rt, bytes, count, record, error);
 }

@@ -351,6 +351,7 @@ static void compare_piece(struct emu_replay *r, struct tw_device *device, size_t
 int emu_replay_compare(struct emu_replay *r, struct tw_device *device)
 {
     bool known = false;
+    fflush(stdout);
     for (size_t i = 0; i < r->record.piece_count; i++) {
         known = known || r->record.piece[i].after;
         compare_piece(r, device, i);
