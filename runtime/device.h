@@ -64,6 +64,8 @@ struct tw_launch {
     size_t offset_count;    /* at most TW_LAUNCH_OFFSETS */
     const struct tw_shared_range *ranges; /* that have names; NULL: none */
     size_t range_count;
+    uint64_t first_block, block_count; /* of the grid, x before y before z: these alone run, and only the emulator can;
+                                          block_count 0: all */
 };
 
 /* The interface. Every int is a status. Addresses are the device's own. */

@@ -13,10 +13,13 @@
 #include "cmd/cmd.h"
 #include "cmd/emu/emu_args.h"
 #include "cmd/emu/emu_load.h"
+#include "cmd/emu/emu_replay.h"
 #include "common/json.h"
 #include "common/options.h"
 #include "common/tell.h"
 #include "verify/run/finding.h"
+
+enum { MOST_SMS = 1024 };
 
 static const char help_arguments[] =
     "\n"
@@ -59,7 +62,8 @@ static const char help_examples[] =
     "  tilewright emu race.cu --grid 1 --block 64 --arg buf:256,fill=zero --hazards strict --json\n"
     "  tilewright emu poll.cu --grid 2 --block 32 --arg buf:8,fill=zero --complete random --seed 7 --limit 1000000\n"
     "  tilewright emu grid.cu --grid 8 --block 64 --cooperative --nvrtc -std=c++20 --set scale=0.5\n"
-    "  tilewright emu add.cu --grid 4 --block 256 --args add.args --device cuda\n";
+    "  tilewright emu add.cu --grid 4 --block 256 --args add.args --device cuda\n"
+    "  tilewright emu --replay records/add.7.record --blocks 0:2 --as f32 --rtol 1e-5\n";
 
 static void print_help(void)
 {
@@ -77,6 +81,7 @@ struct emulation {
     struct tell tell;
     struct emu_program program;
     struct emu_args args;
+    struct emu_replay replay; /* its path: NULL without --replay */
     struct tw_device *device;
     struct tw_kernel *kernel;
     struct tw_launch launch;
@@ -282,6 +287,8 @@ static int place_arguments(struct emulation *e)
 
 static uint64_t blocks_of(const struct tw_launch *launch)
 {
+    if (launch->block_count)
+        return launch->block_count;
     return (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
 }
 
@@ -342,6 +349,13 @@ static void print_completed(const struct emulation *e, const struct emu_statisti
     putchar('\n');
 }
 
+/* Of a record that completed here: what memory holds beside what it held there. */
+static int compare(struct emulation *e, bool completed, int result)
+{
+    int compared = completed && e->replay.path ? emu_replay_compare(&e->replay, e->device) : 0;
+    return result ? result : compared;
+}
+
 static int launch(struct emulation *e)
 {
     struct emu_statistics s = {0};
@@ -372,7 +386,7 @@ static int launch(struct emulation *e)
     }
     if (e->json) {
         add_results(e, completed, &s);
-        return result;
+        return compare(e, completed, result);
     }
     if (e->stats)
         print_stats(e, &s);
@@ -380,11 +394,33 @@ static int launch(struct emulation *e)
         print_completed(e, &s);
     else if (completed)
         printf("completed: %" PRIu64 " block%s on %s\n", s.blocks, s.blocks == 1 ? "" : "s", e->device->name);
-    return result;
+    return compare(e, completed, result);
+}
+
+/* What a record says, in place of a file and arguments. */
+static int replay(struct emulation *e)
+{
+    int status = emu_replay_read(&e->replay, &e->program);
+    uint32_t sms = e->replay.record.launch.sms;
+    if (status == 0 && !e->options.sm_count && sms <= MOST_SMS)
+        e->options.sm_count = (int)sms;
+    if (status == 0)
+        status = open_device(e);
+    if (status == 0)
+        status = emu_program_choose(&e->program, e->replay.record.entry);
+    if (status == 0)
+        status = emu_replay_place(&e->replay, e->device);
+    if (status == 0)
+        status = load_kernel(e);
+    if (status == 0)
+        status = emu_replay_launch(&e->replay, e->device, &e->program, &e->launch);
+    return status == 0 ? launch(e) : status;
 }
 
 static int go(struct emulation *e)
 {
+    if (e->replay.path)
+        return replay(e);
     int status = read_arguments(e);
     if (status == 0)
         status = emu_program_read(&e->program);
@@ -446,7 +482,34 @@ static bool known_device(const char *name)
 /* The options that are words and sizes. */
 struct words {
     const char *grid, *block, *cluster, *shared, *complete, *hazards, *stack, *heap;
+    struct emu_replay_words replay;
 };
+
+/* What a record says is not said again, and what belongs to one is not said without it. -1, or a status. */
+static int check_replay(struct emulation *e, const struct words *w, int operands)
+{
+    const struct emu_replay_words *r = &w->replay;
+    const char *alone = r->blocks ? "--blocks" : r->as ? "--as" : r->atol ? "--atol" : r->rtol ? "--rtol" : NULL;
+    const char *said = operands                                       ? "a file"
+                       : e->entry                                     ? "--entry"
+                       : w->grid                                      ? "--grid"
+                       : w->block                                     ? "--block"
+                       : w->cluster                                   ? "--cluster"
+                       : w->shared                                    ? "--shared"
+                       : e->arguments.count || e->args_file           ? "arguments"
+                       : e->buffers.count                             ? "--buffer"
+                       : e->settings.count                            ? "--set"
+                       : e->cooperative                               ? "--cooperative"
+                       : e->includes.count + e->defines.count         ? "--include or --define"
+                       : e->own.count                                 ? "--nvrtc"
+                       : strcmp(e->device_name, "emu") != 0           ? "--device"
+                                                                      : NULL;
+    if (!e->replay.path && alone)
+        return options_fault("emu", "%s is of a record: write --replay FILE", alone);
+    if (e->replay.path && said)
+        return options_fault("emu", "--replay %s and %s: the record says it all", e->replay.path, said);
+    return e->replay.path ? emu_replay_words(&e->replay, r) : -1;
+}
 
 static int read_words(struct emulation *e, const struct words *w)
 {
@@ -461,9 +524,9 @@ static int read_words(struct emulation *e, const struct words *w)
         return options_fault("emu", "--complete %s: write eager, late or random", w->complete);
     if (hazard < 0)
         return options_fault("emu", "--hazards %s: write on, off, fatal or strict", w->hazards);
-    if (!w->grid)
+    if (!w->grid && !e->replay.path)
         return options_fault("emu", "--grid is missing: the blocks, X, X,Y or X,Y,Z");
-    if (!read_triple(w->grid, e->launch.grid))
+    if (w->grid && !read_triple(w->grid, e->launch.grid))
         return options_fault("emu", "--grid %s: write X, X,Y or X,Y,Z, each 0 to 2147483647", w->grid);
     if (w->block && (!read_triple(w->block, e->launch.block) || !e->launch.block[0] || !e->launch.block[1] ||
                      !e->launch.block[2]))
@@ -507,8 +570,8 @@ static int start(struct emulation *e, uint64_t sms)
     status = tw_runtime_init(&e->rt, &error);
     if (status != TW_OK)
         return tell_close(&e->tell, fail(e, status, &error));
-    e->program.rt = e->args.rt = &e->rt;
-    e->program.tell = &e->tell;
+    e->program.rt = e->args.rt = e->replay.rt = &e->rt;
+    e->program.tell = e->replay.tell = &e->tell;
     e->options.sm_count = (int)sms;
     if (e->json) {
         e->options.print = keep_output;
@@ -519,6 +582,7 @@ static int start(struct emulation *e, uint64_t sms)
     emu_args_free(&e->args, e->device);
     tw_device_close(e->device);
     emu_program_free(&e->program);
+    emu_replay_free(&e->replay);
     tw_free(&e->rt, e->output);
     tw_runtime_close(&e->rt);
     return tell_close(&e->tell, status);
@@ -572,6 +636,12 @@ int cmd_emu(int argc, char **argv)
         {"--heap", OPTION_TEXT, &w.heap, "BYTES", "what malloc of the kernel may hold on the emulator; 8M"},
         {"--limit", OPTION_NUMBER, &e->options.instruction_limit, "N",
          "stop the emulator after N instructions of warps; no limit"},
+        {"--replay", OPTION_TEXT, &e->replay.path, "FILE", "a recorded launch in place of a file and arguments"},
+        {"--blocks", OPTION_TEXT, &w.replay.blocks, "A:B",
+         "of its grid run the blocks A to B - 1, and compare what they write"},
+        {"--as", OPTION_TEXT, &w.replay.as, "TYPE", "where bytes differ, read elements of this type: bf16, f32, ..."},
+        {"--atol", OPTION_TEXT, &w.replay.atol, "X", "by which they may differ"},
+        {"--rtol", OPTION_TEXT, &w.replay.rtol, "X", "times what was recorded, the same"},
         {"--json", OPTION_FLAG, &e->json, NULL, "one object, with what the kernel printed and all hazards: help json"},
         {"--stats", OPTION_FLAG, &e->stats, NULL, "registers, memory, seconds, before the last line"},
         {NULL, OPTION_FLAG, NULL, NULL, NULL},
@@ -579,10 +649,12 @@ int cmd_emu(int argc, char **argv)
     status = options_parse("emu", table, argc, argv, &path, 1, &operands);
     if (status == 0)
         print_help();
-    if (status < 0 && !operands)
-        status = options_fault("emu", "which file? A .cu or a .ptx is wanted");
-    if (status < 0 && sms > 1024)
-        status = options_fault("emu", "--sms %" PRIu64 ": write 1 to 1024", sms);
+    if (status < 0)
+        status = check_replay(e, &w, operands);
+    if (status < 0 && !operands && !e->replay.path)
+        status = options_fault("emu", "which file? A .cu or a .ptx is wanted, or --replay FILE");
+    if (status < 0 && sms > MOST_SMS)
+        status = options_fault("emu", "--sms %" PRIu64 ": write 1 to %d", sms, MOST_SMS);
     if (status < 0)
         status = read_words(e, &w);
     if (status < 0) {

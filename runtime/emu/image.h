@@ -36,6 +36,14 @@ uint32_t emu_kernel_occupancy(const struct tw_kernel *kernel, uint32_t threads, 
    device's. It is unmapped, by tw_device_free of that address, before it goes. */
 int emu_device_map(struct tw_device *device, void *memory, size_t bytes, uint64_t *address, struct tw_error *error);
 
+/* An allocation at an address of the caller's, where there is global memory (addresses.h) and nothing else lies.
+   TW_ERROR_INVALID, TW_ERROR_MEMORY. tw_device_free takes it back. */
+int emu_device_place(struct tw_device *device, uint64_t address, size_t bytes, struct tw_error *error);
+
+/* From here on it is kept which bytes of an allocation kernels write: bit i % 8 of byte i / 8, for byte i from the
+   allocation's first. NULL: no memory, or nothing begins there. Lives as long as the allocation. */
+const unsigned char *emu_device_keep_written(struct tw_device *device, uint64_t address);
+
 /* Where bytes bytes of an allocation lie in this process; NULL where they are not all of one. To be read and written
    between launches; what was written is told by emu_device_written. */
 void *emu_device_memory(struct tw_device *device, uint64_t address, size_t bytes);

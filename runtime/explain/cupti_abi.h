@@ -8,6 +8,7 @@
 
 enum {
     CUPTI_DOMAIN_DRIVER_API = 1,     // CUPTI_CB_DOMAIN_DRIVER_API
+    CUPTI_SITE_ENTER = 0,            // CUPTI_API_ENTER
     CUPTI_SITE_EXIT = 1,             // CUPTI_API_EXIT
     CUPTI_MULTIPLE_SUBSCRIBERS = 39, // CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED
 };
@@ -69,6 +70,38 @@ struct cupti_im2col_wide {
     uint32_t channels, pixels;
     const uint32_t *estride;
     int interleave, mode, swizzle, l2, oob;
+};
+
+// cuLaunchKernel_params; cuLaunchCooperativeKernel_params ends with arguments.
+struct cupti_launch {
+    void *function;
+    uint32_t grid[3], block[3], shared_bytes;
+    void *stream, **arguments, **extra;
+};
+
+// cuLaunchKernelEx_params
+struct cupti_launch_ex {
+    const struct tw_launch_config *config;
+    void *function, **arguments, **extra;
+};
+
+// How those begin that load a module or library: cuModuleLoad_params, cuModuleLoadData_params, cuLibraryLoadData_params
+// and the like. `from` is a path or an image.
+struct cupti_load {
+    void **module;
+    const void *from;
+};
+
+// cuModuleUnload_params, cuLibraryUnload_params
+struct cupti_unload {
+    void *module;
+};
+
+// cuModuleGetFunction_params, cuLibraryGetKernel_params; cuLibraryGetModule_params and cuKernelGetFunction_params have
+// no name.
+struct cupti_get {
+    void **to, *from;
+    const char *name;
 };
 
 #endif

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "explain.h"
+#include "record/recorder.h"
 
 // Called by the driver in cuInit; 1 says that all is well, and it always is: the program goes on unchanged.
 __attribute__((visibility("default"))) int InitializeInjection(void);
@@ -151,6 +152,7 @@ static int find_driver(struct dl_phdr_info *info, size_t bytes, void *user)
 // of dl_iterate_phdr may be another thread's for ever.
 static struct {
     int (*version)(int *), (*device)(int *), (*attribute)(int *, int, int);
+    struct recorder_driver recorded;
 } driver;
 
 static void use_driver(void)
@@ -164,6 +166,11 @@ static void use_driver(void)
     memcpy(&driver.version, &addresses[0], sizeof driver.version);
     memcpy(&driver.device, &addresses[1], sizeof driver.device);
     memcpy(&driver.attribute, &addresses[2], sizeof driver.attribute);
+#define DRIVER(member, symbol, required, arguments)                                                                    \
+    addresses[0] = dlsym(library, #symbol);                                                                            \
+    memcpy(&driver.recorded.member, &addresses[0], sizeof driver.recorded.member);
+#include "record/recorder_driver.def"
+#undef DRIVER
 }
 
 // Asks the driver for the current device; without a current one 9.0 is assumed.
@@ -266,6 +273,11 @@ static void callback(void *user, int domain, uint32_t cbid, const void *data)
     struct explain_call call;
     struct guard guard;
     (void)user;
+    if (domain == CUPTI_DOMAIN_DRIVER_API && d->parameters && recorder_is_on()) {
+        hold(&guard);
+        explain_record(cbid, d);
+        release(&guard);
+    }
     if (domain != CUPTI_DOMAIN_DRIVER_API || d->site != CUPTI_SITE_EXIT || !d->parameters || !d->result)
         return;
     int result = *(const int *)d->result;
@@ -338,6 +350,20 @@ static int start(void)
     return 1;
 }
 
+// A line of the recorder's.
+static void say(const char *text)
+{
+    struct guard guard;
+    size_t used = 0;
+    hold(&guard);
+    if (pthread_mutex_lock(&state.mutex) == 0) {
+        tw_tmap_append(state.report, REPORT, &used, "%s\n", text);
+        put(state.report, used, &guard);
+        pthread_mutex_unlock(&state.mutex);
+    }
+    release(&guard);
+}
+
 int InitializeInjection(void)
 {
     char why[EXPLAIN_WHY];
@@ -358,7 +384,7 @@ int InitializeInjection(void)
         explain_caller();
         use_driver();
     }
-    if (first && !explain_subscribe(callback, why)) {
+    if (first && !explain_subscribe(callback, recorder_start(&driver.recorded, say), why)) {
         size_t used = 0;
         hold(&guard);
         if (pthread_mutex_lock(&state.mutex) == 0) {

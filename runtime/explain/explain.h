@@ -49,12 +49,18 @@ void *explain_caller(void);
 // explain_caller does.
 const char *explain_caller_text(void *caller, char *text, size_t size);
 
+// ---- record_calls.c
+
+// Tells the recorder of a call, at its entry and at its end. Parameters must be there.
+void explain_record(uint32_t cbid, const struct cupti_callback_data *data);
+
 // ---- find_cupti.c
 
 enum { EXPLAIN_WHY = 512 };
 
-// Finds a CUPTI and subscribes the callback for the watched calls. Returns 1; or 0, with the reason in why
+// Finds a CUPTI and subscribes the callback for the watched calls, and where `recorded` is 1 for those of recorded.def.
+// Returns 1; or 0, with the reason in why
 // (EXPLAIN_WHY bytes), and nothing is left subscribed then.
-int explain_subscribe(cupti_callback *callback, char *why);
+int explain_subscribe(cupti_callback *callback, int recorded, char *why);
 
 #endif

@@ -15,6 +15,7 @@ enum verdict { GO_ON, DONE, STOP };
 // A search under way.
 struct search {
     cupti_callback *callback;
+    int recorded;
     char *why;          // why the first library that was found does not serve; "" while none was found
     void *tried[TRIED]; // libraries
     unsigned count;
@@ -23,6 +24,10 @@ struct search {
 static const uint32_t watched[] = {
 #define WATCHED(FUNC, name, id, type, read) id,
 #include "watched.def"
+};
+static const uint32_t recorded[] = {
+#define RECORDED(name, id, type, take) id,
+#include "recorded.def"
 };
 
 // Notes the first reason.
@@ -81,6 +86,8 @@ static enum verdict use(struct search *s, void *library, const char *path)
             return GO_ON;
         }
     }
+    for (size_t i = 0; i < sizeof recorded / sizeof *recorded && s->recorded; i++)
+        cupti.enable(1, subscriber, CUPTI_DOMAIN_DRIVER_API, recorded[i]);
     return DONE;
 }
 
@@ -202,9 +209,9 @@ static enum verdict search(struct search *s, const struct loaded *loaded)
     return verdict;
 }
 
-int explain_subscribe(cupti_callback *callback, char *why)
+int explain_subscribe(cupti_callback *callback, int recorded_too, char *why)
 {
-    struct search s = {.callback = callback, .why = why};
+    struct search s = {.callback = callback, .recorded = recorded_too, .why = why};
     struct loaded loaded = {NULL, 0};
     why[0] = 0;
     dl_iterate_phdr(gather, &loaded);

@@ -52,6 +52,7 @@ int cuInit(unsigned flags)
         return cu_refuse(CUDA_ERROR_NOT_INITIALIZED, "%s", error.text);
     if (tw_device_open_emu(&cu.rt, &options, &cu.device, &error))
         return cu_refuse(CUDA_ERROR_NO_DEVICE, "%s", error.text);
+    cu_record_start();
     return CUDA_SUCCESS;
 }
 

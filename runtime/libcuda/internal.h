@@ -169,6 +169,9 @@ void cu_tell_launch(const char *name);
 void cu_tell_failure(void);
 void cu_tell_module(int result); /* a module was loaded, or was not: for the tally */
 
+/* ---- record.c: asks the environment whether launches are recorded ------------------------------------------------ */
+void cu_record_start(void);
+
 /* ---- Work -------------------------------------------------------------------------------------------------------- */
 
 /* Runs work, or adds it to what the stream captures, as a copy. CUresult. */

@@ -4,6 +4,7 @@
 
 #include "architecture.h"
 #include "internal.h"
+#include "record/recorder.h"
 #include "tensormap/tensormap.h"
 
 enum { PARAMETER_BYTES = 32764 };
@@ -81,7 +82,7 @@ static int failure(const char *text)
     return CUDA_ERROR_LAUNCH_FAILED;
 }
 
-int cu_run_launch(const struct cu_launch *work)
+static int run_launch(const struct cu_launch *work)
 {
     uint32_t offsets[TW_LAUNCH_OFFSETS], bytes;
     struct emu_statistics before, after;
@@ -116,6 +117,28 @@ int cu_run_launch(const struct cu_launch *work)
     return strncmp(error.text, "hazard ", 7) == 0
                ? cu.broken
                : cu_refuse(cu.broken, "kernel %s: %s", work->function->name, error.text);
+}
+
+int cu_run_launch(const struct cu_launch *work)
+{
+    void *arguments[TW_LAUNCH_OFFSETS];
+    uint32_t offset, bytes;
+    struct recorder_launch launch = {.function = work->function,
+                                     .name = work->function->name,
+                                     .shared_bytes = work->shared_bytes,
+                                     .flags = work->flags,
+                                     .arguments = arguments};
+    if (!recorder_is_on())
+        return run_launch(work);
+    memcpy(launch.grid, work->grid, sizeof launch.grid);
+    memcpy(launch.block, work->block, sizeof launch.block);
+    memcpy(launch.cluster, work->cluster, sizeof launch.cluster);
+    for (size_t i = 0; !emu_kernel_parameter(work->function->kernel, i, &offset, &bytes); i++)
+        arguments[i] = work->params + offset;
+    struct recording *recording = recorder_before(&launch);
+    int result = run_launch(work);
+    recorder_after(recording, result);
+    return result;
 }
 
 /* ---- The calls --------------------------------------------------------------------------------------------------- */
@@ -244,13 +267,26 @@ static const struct tw_driver *table(void)
     return cu.device->driver;
 }
 
+/* Tells the recorder of a map. The bytes of the emulator's encoder say all of its call. */
+static int watched(const void *map, int result)
+{
+    struct tw_tensormap_call call;
+    uint64_t words[16];
+    if (result || !recorder_is_on())
+        return result;
+    memcpy(words, map, sizeof words);
+    if (tw_tensormap_decode(words, &call, NULL) == TW_OK)
+        recorder_map(words, &call);
+    return result;
+}
+
 int cuTensorMapEncodeTiled(void *map, int type, uint32_t rank, void *address, const uint64_t *extents,
                            const uint64_t *strides, const uint32_t *box, const uint32_t *element_strides,
                            int interleave, int swizzle, int promotion, int fill)
 {
     ENTER_ANY(cuTensorMapEncodeTiled);
-    return table()->encode_tiled(map, type, rank, address, extents, strides, box, element_strides, interleave, swizzle,
-                                 promotion, fill);
+    return watched(map, table()->encode_tiled(map, type, rank, address, extents, strides, box, element_strides,
+                                              interleave, swizzle, promotion, fill));
 }
 
 int cuTensorMapEncodeIm2col(void *map, int type, uint32_t rank, void *address, const uint64_t *extents,
@@ -259,8 +295,8 @@ int cuTensorMapEncodeIm2col(void *map, int type, uint32_t rank, void *address, c
                             int promotion, int fill)
 {
     ENTER_ANY(cuTensorMapEncodeIm2col);
-    return table()->encode_im2col(map, type, rank, address, extents, strides, lower, upper, channels, pixels,
-                                  element_strides, interleave, swizzle, promotion, fill);
+    return watched(map, table()->encode_im2col(map, type, rank, address, extents, strides, lower, upper, channels,
+                                               pixels, element_strides, interleave, swizzle, promotion, fill));
 }
 
 int cuTensorMapReplaceAddress(void *map, void *address)

@@ -3,8 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "fatbin.h"
 #include "internal.h"
+#include "record/fatbin.h"
+#include "record/recorder.h"
 
 /* What nvcc emits around a fat binary (fatBinaryCtl.h). */
 struct wrapper {
@@ -34,6 +35,7 @@ static int load_ptx(struct cu_module **out, const char *ptx, size_t bytes)
     module->next = all_modules;
     all_modules = module;
     *out = module;
+    recorder_module(module, ptx);
     return CUDA_SUCCESS;
 }
 
@@ -125,6 +127,7 @@ static int unload(struct cu_module *module)
     if (!*at)
         return CUDA_ERROR_INVALID_HANDLE;
     *at = module->next;
+    recorder_module_gone(module);
     while (module->functions) {
         struct cu_function *f = module->functions;
         module->functions = f->next;
@@ -234,6 +237,7 @@ static int find_function(struct cu_function **out, struct cu_module *module, con
     made->dynamic_shared = -1;
     made->next = module->functions;
     module->functions = made;
+    recorder_function(made, module, name, 0);
     *out = made;
     return CUDA_SUCCESS;
 }

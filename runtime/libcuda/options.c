@@ -55,6 +55,13 @@ static int read_one(int option, const char *text, struct emu_options *o, const c
         which = number(text, 1, 1024, &value);
         o->sm_count = (int)value;
         return which;
+    case CU_OPTION_RECORD: /* the recorder looks at its own */
+    case CU_OPTION_RECORD_KERNEL:
+    case CU_OPTION_RECORD_LAUNCH:
+        return 0;
+    case CU_OPTION_RECORD_MEMORY:
+        *allowed = "1 to 1048576";
+        return number(text, 1, 1 << 20, &value);
     default:
         *allowed = "1 to 1024";
         which = number(text, 1, 1024, &value);

@@ -13,6 +13,9 @@
 #define LLVMFuzzerTestOneInput fuzz_load
 #include "fuzz/fuzz_load.c"
 #undef LLVMFuzzerTestOneInput
+#define LLVMFuzzerTestOneInput fuzz_record
+#include "fuzz/fuzz_record.c"
+#undef LLVMFuzzerTestOneInput
 #define LLVMFuzzerTestOneInput fuzz_tensormap
 #include "fuzz/fuzz_tensormap.c"
 
@@ -32,6 +35,8 @@ static void run_file(const char *path)
         fuzz_load(bytes, count);
     } else if (dot && !strcmp(dot, ".tensormap")) {
         fuzz_tensormap(bytes, count);
+    } else if (dot && !strcmp(dot, ".record")) {
+        fuzz_record(bytes, count);
     } /* else unit/fuzz/test_fuzz_targets.c runs it */
     tw_free(&rt, bytes);
     tw_runtime_close(&rt);

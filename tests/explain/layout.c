@@ -49,6 +49,53 @@ SAME(struct cupti_im2col_wide, channels, cuTensorMapEncodeIm2colWide_params, cha
 SAME(struct cupti_im2col_wide, pixels, cuTensorMapEncodeIm2colWide_params, pixelsPerColumn);
 SAME(struct cupti_im2col_wide, mode, cuTensorMapEncodeIm2colWide_params, mode);
 
+// Of launches and modules what is read, by place.
+#define AT(ours, our, theirs, their) _Static_assert(offsetof(ours, our) == offsetof(theirs, their), #ours " " #our)
+#define LAUNCH(theirs)                                                                                                 \
+    AT(struct cupti_launch, function, theirs, f);                                                                      \
+    AT(struct cupti_launch, grid, theirs, gridDimX);                                                                   \
+    AT(struct cupti_launch, block, theirs, blockDimX);                                                                 \
+    AT(struct cupti_launch, shared_bytes, theirs, sharedMemBytes);                                                     \
+    AT(struct cupti_launch, stream, theirs, hStream);                                                                  \
+    AT(struct cupti_launch, arguments, theirs, kernelParams)
+LAUNCH(cuLaunchKernel_params);
+AT(struct cupti_launch, extra, cuLaunchKernel_params, extra);
+LAUNCH(cuLaunchKernel_ptsz_params);
+AT(struct cupti_launch, extra, cuLaunchKernel_ptsz_params, extra);
+LAUNCH(cuLaunchCooperativeKernel_params);
+LAUNCH(cuLaunchCooperativeKernel_ptsz_params);
+#define LAUNCH_EX(theirs)                                                                                              \
+    AT(struct cupti_launch_ex, config, theirs, config);                                                                \
+    AT(struct cupti_launch_ex, function, theirs, f);                                                                   \
+    AT(struct cupti_launch_ex, arguments, theirs, kernelParams);                                                       \
+    AT(struct cupti_launch_ex, extra, theirs, extra)
+LAUNCH_EX(cuLaunchKernelEx_params);
+LAUNCH_EX(cuLaunchKernelEx_ptsz_params);
+#define LOAD(theirs, their, from_)                                                                                     \
+    AT(struct cupti_load, module, theirs, their);                                                                      \
+    AT(struct cupti_load, from, theirs, from_)
+LOAD(cuModuleLoad_params, module, fname);
+LOAD(cuModuleLoadData_params, module, image);
+LOAD(cuModuleLoadDataEx_params, module, image);
+LOAD(cuModuleLoadFatBinary_params, module, fatCubin);
+LOAD(cuLibraryLoadData_params, library, code);
+LOAD(cuLibraryLoadFromFile_params, library, fileName);
+AT(struct cupti_unload, module, cuModuleUnload_params, hmod);
+AT(struct cupti_unload, module, cuLibraryUnload_params, library);
+#define GET(theirs, to_, from_)                                                                                        \
+    AT(struct cupti_get, to, theirs, to_);                                                                             \
+    AT(struct cupti_get, from, theirs, from_)
+GET(cuModuleGetFunction_params, hfunc, hmod);
+AT(struct cupti_get, name, cuModuleGetFunction_params, name);
+GET(cuLibraryGetKernel_params, pKernel, library);
+AT(struct cupti_get, name, cuLibraryGetKernel_params, name);
+GET(cuLibraryGetModule_params, pMod, library);
+GET(cuKernelGetFunction_params, pFunc, kernel);
+
+#define RECORDED(name, id, type, take) _Static_assert((int)(id) == (int)CUPTI_DRIVER_TRACE_CBID_##name, #name);
+#include "explain/recorded.def"
+
+_Static_assert((int)CUPTI_SITE_ENTER == (int)CUPTI_API_ENTER, "site");
 _Static_assert((int)CUPTI_DOMAIN_DRIVER_API == (int)CUPTI_CB_DOMAIN_DRIVER_API, "domain");
 _Static_assert((int)CUPTI_SITE_EXIT == (int)CUPTI_API_EXIT, "site");
 _Static_assert((int)CUPTI_MULTIPLE_SUBSCRIBERS == (int)CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, "error");

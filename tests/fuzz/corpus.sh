@@ -1,11 +1,11 @@
 #!/bin/sh
 # The corpora of the fuzz targets: sh tests/fuzz/corpus.sh FOLDER, from the root of the tree, with build/tilewright
 # built and NVRTC found. FOLDER/ptx is for fuzz_ptx and fuzz_load, FOLDER/tensormap and FOLDER/spec for the targets of
-# those names, FOLDER/template, FOLDER/command, FOLDER/file and FOLDER/program likewise; FOLDER/compile is what ninja
+# those names, FOLDER/template, FOLDER/command, FOLDER/file, FOLDER/program and FOLDER/record likewise; FOLDER/compile is what ninja
 # makes of tests/fuzz/compile.c.
 set -eu
 out=$1 golden=tests/golden
-for folder in ptx tensormap spec template command file program whole; do
+for folder in ptx tensormap spec template command file program record whole; do
     rm -rf "${out:?}/$folder"
     mkdir -p "$out/$folder"
 done
@@ -19,6 +19,7 @@ cp tests/fuzz/seeds/*.lua "$out/spec"
 # Command lines, one a line: ~ is a blank of a word, \n ends a line of what is given.
 awk -v out="$out/command" '{ gsub(/~/, "\001"); gsub(/\\n/, "\n"); printf "%s", $0 > (out "/" NR) }' tests/fuzz/seeds/commands.txt
 cp tests/fuzz/seeds/file/* "$out/file"
+cp tests/fuzz/seeds/record/* "$out/record"
 
 # Draws of programs: the seeds, and any bytes, of which an even one begins a program, an odd one a spec of gemm.
 cp tests/fuzz/seeds/program/* "$out/program"

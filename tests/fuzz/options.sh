@@ -8,6 +8,7 @@ case $1 in
 ptx | load) length=60000 corpus=ptx dictionary=dictionary ;;
 tensormap) length=4000 ;;
 command) length=3000 dictionary=words ;;
+record) length=60000 ;;
 program) length=400 timeout=100 ;; # more is not drawn; of seconds a whole proof takes some
 esac
 [ $# -gt 1 ] || { echo "$corpus" && exit; }

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Builds and runs a fuzz target, from the root of the tree:
-# sh tests/fuzz/run.sh ptx|load|tensormap|spec|template|command|file|program SECONDS.
+# sh tests/fuzz/run.sh ptx|load|tensormap|spec|template|command|file|program|record SECONDS.
 # README.md says more.
 set -eu
 target=$1 seconds=$2 out=$PWD/build/fuzz

@@ -101,6 +101,14 @@ int emu_program_read(struct emu_program *program)
     return parse(program);
 }
 
+int emu_program_take(struct emu_program *program, const char *ptx, size_t bytes)
+{
+    program->is_ptx = true;
+    program->ptx = ptx;
+    program->ptx_bytes = bytes;
+    return parse(program);
+}
+
 /* ---- compiling -------------------------------------------------------------------------------------------------- */
 
 /* What the compiler said; what would command a terminal becomes '?'. */

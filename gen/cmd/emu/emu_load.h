@@ -28,6 +28,9 @@ struct emu_program {
 /* Reads the file; of a .ptx parses it. All functions here tell faults and return an exit status. */
 int emu_program_read(struct emu_program *program);
 
+/* A PTX text, zero-terminated and the caller's, in place of a file's: path names it in messages. */
+int emu_program_take(struct emu_program *program, const char *ptx, size_t bytes);
+
 /* Compiles a .cu for this architecture, from tw_output bits PTX and maybe CUBIN, and parses what comes out; does
  * nothing for a .ptx. The lists may be empty; `own` are options of NVRTC as they stand. */
 int emu_program_compile(struct emu_program *program, const char *arch, unsigned outputs,

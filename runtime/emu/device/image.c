@@ -102,6 +102,22 @@ int emu_device_map(struct tw_device *device, void *memory, size_t bytes, uint64_
     return status;
 }
 
+int emu_device_place(struct tw_device *device, uint64_t address, size_t bytes, struct tw_error *error)
+{
+    struct emu_region *region;
+    return emu_region_place(self(device), address, bytes, &region, error);
+}
+
+const unsigned char *emu_device_keep_written(struct tw_device *device, uint64_t address)
+{
+    struct emu_region *region = emu_region_allocated(self(device), address);
+    if (!region || region->whole_base != address)
+        return NULL;
+    if (!region->written)
+        region->written = tw_alloc_zeroed(device->rt, region->whole_bytes / 8 + 1);
+    return region->written;
+}
+
 void *emu_device_memory(struct tw_device *device, uint64_t address, size_t bytes)
 {
     const struct emu_region *region = emu_region_allocated(self(device), address);

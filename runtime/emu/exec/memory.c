@@ -27,6 +27,12 @@ static unsigned char *resolve_shared(struct emu_cluster *cluster, uint64_t addre
     return block->shared + offset;
 }
 
+static __attribute__((noinline, cold)) void note_global(struct emu_region *r, uint64_t address, uint64_t bytes)
+{
+    for (uint64_t i = address - r->whole_base; bytes--; i++)
+        r->written[i / 8] |= (unsigned char)(1u << i % 8);
+}
+
 static unsigned char *resolve_global(struct emu_launch *launch, uint64_t address, uint64_t bytes, int write,
                                      struct emu_region **last)
 {
@@ -36,6 +42,8 @@ static unsigned char *resolve_global(struct emu_launch *launch, uint64_t address
     if (!r || bytes > r->bytes - (address - r->base) || (write && r->read_only))
         return NULL;
     *last = r;
+    if (EMU_UNLIKELY(write == EMU_WRITES && r->written))
+        note_global(r, address, bytes);
     return r->data + (address - r->base);
 }
 

@@ -12,6 +12,10 @@ int emu_region_new(struct emu_device *device, uint64_t bytes, uint64_t align, st
                    struct tw_error *error);
 void emu_region_free(struct emu_device *device, struct emu_region *region);
 
+/* The same at an address of global memory. TW_ERROR_INVALID: that is none, or something lies there. */
+int emu_region_place(struct emu_device *device, uint64_t base, uint64_t bytes, struct emu_region **region,
+                     struct tw_error *error);
+
 /* Memory of the host's as an allocation, read and written where it lies. Its address is the host's own where that is
    one of global memory (addresses.h) and nothing else lies there, else one of the device's. It counts as written: what
    the host writes there is seen by nobody. The memory stays the caller's, and outlives the region. */
@@ -25,6 +29,9 @@ int emu_region_limit(struct emu_region *region, uint64_t address, uint64_t bytes
 /* The region whose part for launches holds the address, or whose allocation does (or begins there); NULL: none. */
 struct emu_region *emu_region_find(struct emu_device *device, uint64_t address);
 struct emu_region *emu_region_allocated(struct emu_device *device, uint64_t address);
+
+/* What a place is asked for: EMU_MAY_WRITE moves nothing, and asks whether EMU_WRITES could. */
+enum { EMU_READS, EMU_WRITES, EMU_MAY_WRITE };
 
 /* Where bytes bytes at a generic address lie, as a cluster sees them; NULL where a part is not allocated, or for writes
    may not be written. Local memory is not found here. Pointers are valid while the cluster

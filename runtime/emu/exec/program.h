@@ -44,11 +44,12 @@ struct emu_region {
     uint64_t whole_base; /* of the allocation */
     uint64_t whole_bytes;
     unsigned char *whole;
-    uint32_t id;         /* counts up */
-    uint8_t read_only;   /* .const */
-    uint8_t internal;    /* belongs to a module */
-    uint8_t from_kernel; /* by malloc of a kernel, and so by free */
-    uint8_t mapped;      /* whole is the host's own memory */
+    unsigned char *written; /* bit i % 8 of byte i / 8: a kernel has written byte i of whole; NULL: nobody asks */
+    uint32_t id;            /* counts up */
+    uint8_t read_only;      /* .const */
+    uint8_t internal;       /* belongs to a module */
+    uint8_t from_kernel;    /* by malloc of a kernel, and so by free */
+    uint8_t mapped;         /* whole is the host's own memory */
 };
 
 struct emu_constant {

@@ -2,7 +2,8 @@
 #include "emu/hazard/hazard.h"
 #include "memory.h"
 
-enum { GAP = 4096 }; /* unallocated bytes between regions: what runs over the end of one is found */
+#define MOST_ADDRESS (UINT64_C(1) << 57) /* as tensor maps have them */
+enum { GAP = 4096 };                     /* unallocated bytes between regions: what runs over the end of one is found */
 
 /* Room for one region more in the list. */
 static int region_room(struct emu_device *device, struct tw_error *error)
@@ -31,6 +32,18 @@ static void insert(struct emu_device *device, struct emu_region *r, uint64_t bas
     r->id = device->next_region++;
     if (device->hazard_memory)
         emu_hazard_memory_fresh(device->hazard_memory, base, bytes);
+}
+
+/* Out of the list. */
+static void remove_region(struct emu_device *device, const struct emu_region *region)
+{
+    for (size_t i = device->region_count; i-- > 0;) { /* the youngest go first */
+        if (device->regions[i] != region)
+            continue;
+        memmove(&device->regions[i], &device->regions[i + 1], (device->region_count - i - 1) * sizeof *device->regions);
+        device->region_count--;
+        break;
+    }
 }
 
 /* An address of the device's own. */
@@ -74,6 +87,38 @@ int emu_region_new(struct emu_device *device, uint64_t bytes, uint64_t align, st
     return TW_OK;
 }
 
+/* Whether nothing lies in these bytes, nor in the gaps around them. */
+static int is_free(const struct emu_device *device, uint64_t base, uint64_t bytes)
+{
+    for (size_t i = 0; i < device->region_count; i++) {
+        const struct emu_region *r = device->regions[i];
+        if (r->whole_base < base + bytes && base < r->whole_base + r->whole_bytes)
+            return 0;
+    }
+    return 1;
+}
+
+int emu_region_place(struct emu_device *device, uint64_t base, uint64_t bytes, struct emu_region **region,
+                     struct tw_error *error)
+{
+    *region = NULL;
+    if (base < EMU_MAPPED_START || !bytes || base >= MOST_ADDRESS || bytes > MOST_ADDRESS - base)
+        return tw_fail(error, TW_ERROR_INVALID, "%llu bytes at 0x%llx are no global memory here: it is from 0x%llx on",
+                       (unsigned long long)bytes, (unsigned long long)base, (unsigned long long)EMU_MAPPED_START);
+    if (!is_free(device, base, bytes))
+        return tw_fail(error, TW_ERROR_INVALID, "%llu bytes at 0x%llx: something else lies there",
+                       (unsigned long long)bytes, (unsigned long long)base);
+    uint64_t next = device->next_address;
+    int status = emu_region_new(device, bytes, 1, region, error);
+    if (status)
+        return status;
+    struct emu_region *r = *region;
+    device->next_address = next;
+    remove_region(device, r);
+    insert(device, r, base, bytes);
+    return TW_OK;
+}
+
 int emu_region_map(struct emu_device *device, void *memory, uint64_t bytes, struct emu_region **region,
                    struct tw_error *error)
 {
@@ -102,13 +147,8 @@ void emu_region_free(struct emu_device *device, struct emu_region *region)
 {
     if (!region)
         return;
-    for (size_t i = device->region_count; i-- > 0;) { /* the youngest go first */
-        if (device->regions[i] != region)
-            continue;
-        memmove(&device->regions[i], &device->regions[i + 1], (device->region_count - i - 1) * sizeof *device->regions);
-        device->region_count--;
-        break;
-    }
+    remove_region(device, region);
+    tw_free(device->device.rt, region->written);
     if (device->hazard_memory)
         emu_hazard_memory_fresh(device->hazard_memory, region->whole_base, region->whole_bytes);
     if (region->from_kernel)

@@ -514,6 +514,43 @@ static int check(struct emu_launch *launch, const struct tw_launch *given, struc
     return TW_OK;
 }
 
+/* Of a grid the clusters that the launch asks for. */
+static int choose_blocks(struct emu_launch *launch, const struct tw_launch *given, struct tw_error *error)
+{
+    uint64_t all = (uint64_t)launch->clusters[0] * launch->clusters[1] * launch->clusters[2];
+    uint64_t first = given->first_block, count = given->block_count, of_cluster = launch->cluster_blocks;
+    launch->cluster_total = all;
+    if (!count)
+        return TW_OK;
+    if (first >= all * of_cluster || count > all * of_cluster - first)
+        return tw_fail(error, TW_ERROR_INVALID, "%s: blocks %llu to %llu, and the grid has %llu", given->kernel->entry,
+                       (unsigned long long)first, (unsigned long long)(first + count - 1),
+                       (unsigned long long)(all * of_cluster));
+    if (given->flags & TW_LAUNCH_COOPERATIVE)
+        return tw_fail(error, TW_ERROR_INVALID, "%s: a part of a cooperative launch would wait for the rest",
+                       given->kernel->entry);
+    if (launch->cluster[1] * launch->cluster[2] != 1 || first % of_cluster || count % of_cluster)
+        return tw_fail(error, TW_ERROR_INVALID,
+                       "%s: blocks of a cluster run together: choose multiples of %llu, of a grid whose clusters go "
+                       "along x",
+                       given->kernel->entry, (unsigned long long)of_cluster);
+    launch->cluster_next = first / of_cluster;
+    launch->cluster_total = (first + count) / of_cluster;
+    return TW_OK;
+}
+
+/* How many clusters are resident at a time. */
+static int find_room(struct emu_launch *launch, const struct tw_launch *given, struct tw_error *error)
+{
+    uint64_t resident = (uint64_t)occupancy(launch) * launch->sms / launch->cluster_blocks;
+    launch->resident_limit = resident ? (uint32_t)resident : 1;
+    if (!(given->flags & TW_LAUNCH_COOPERATIVE) || launch->cluster_total <= launch->resident_limit)
+        return TW_OK;
+    return tw_fail(error, TW_ERROR_INVALID, "%s: a cooperative launch of %llu blocks, %u fit at a time",
+                   given->kernel->entry, (unsigned long long)launch->cluster_total * launch->cluster_blocks,
+                   launch->resident_limit * launch->cluster_blocks);
+}
+
 int emu_launch_run(struct emu_device *device, const struct tw_launch *given, struct tw_error *error)
 {
     struct tw_runtime *rt = device->device.rt;
@@ -534,15 +571,11 @@ int emu_launch_run(struct emu_device *device, const struct tw_launch *given, str
     int status = check(launch, given, error);
     if (status)
         goto done;
-    launch->cluster_total = (uint64_t)launch->clusters[0] * launch->clusters[1] * launch->clusters[2];
-    uint64_t resident = (uint64_t)occupancy(launch) * launch->sms / launch->cluster_blocks;
-    launch->resident_limit = resident ? (uint32_t)resident : 1;
-    if ((given->flags & TW_LAUNCH_COOPERATIVE) && launch->cluster_total > launch->resident_limit) {
-        status = tw_fail(error, TW_ERROR_INVALID, "%s: a cooperative launch of %llu blocks, %u fit at a time",
-                         given->kernel->entry, (unsigned long long)launch->cluster_total * launch->cluster_blocks,
-                         launch->resident_limit * launch->cluster_blocks);
+    status = choose_blocks(launch, given, error);
+    if (!status)
+        status = find_room(launch, given, error);
+    if (status)
         goto done;
-    }
     launch->params_bytes = (uint32_t)given->params_bytes;
     launch->params = tw_alloc(rt, given->params_bytes);
     if (!launch->params) {

@@ -296,7 +296,7 @@ static int record_write(void *context, uint64_t address, const void *from, size_
 {
     struct recorder *r = context;
     (void)from;
-    if (!emu_resolve(r->warp->block->cluster, address, bytes, 1))
+    if (!emu_resolve(r->warp->block->cluster, address, bytes, EMU_MAY_WRITE))
         return 1;
     record(r, address, bytes);
     return 0;
@@ -409,12 +409,12 @@ static void tell_lane(struct emu_warp *warp, const struct emu_op *op, const stru
         read = emu_copy_source_bytes(warp, c, lane);
     if (read && emu_resolve(warp->block->cluster, from, read, 0))
         emu_hazard_reads(hazard, handle, lane, &(struct emu_hazard_range){from, read}, 1);
-    if (!targets && emu_resolve(warp->block->cluster, to, bytes, 1))
+    if (!targets && emu_resolve(warp->block->cluster, to, bytes, EMU_MAY_WRITE))
         emu_hazard_writes(hazard, handle, lane, &(struct emu_hazard_range){to, bytes}, 1,
                           c->reduce != EMU_REDUCE_STORE);
     for (unsigned rank = 0; rank < 16; rank++) {
         const struct emu_hazard_range range = {emu_async_target(to, rank), bytes};
-        if ((targets >> rank & 1) && emu_resolve(warp->block->cluster, range.address, bytes, 1))
+        if ((targets >> rank & 1) && emu_resolve(warp->block->cluster, range.address, bytes, EMU_MAY_WRITE))
             emu_hazard_writes(hazard, handle, lane, &range, 1, 0);
     }
 }

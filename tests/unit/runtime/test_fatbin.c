@@ -6,7 +6,7 @@
 #include <string.h>
 #include <zstd.h>
 
-#include "libcuda/fatbin.h"
+#include "record/fatbin.h"
 #include "unit/check.h"
 
 enum { HEADER = 16, ENTRY = 64, PTX = 1, CUBIN = 2, PLAIN = 0, LZ4 = 0x2000, ZSTD = 0x8000, MOST = 8192 };
