@@ -5,6 +5,8 @@
    tcgen05/bugs.def have their hazard under its name where BUG is 1 and none where it is 0. With names as arguments,
    these kernels alone. */
 #include "emu/async/tcgen05.h"
+#include "tensormap/tensormap.h"
+
 #include "execute.h"
 
 /* ---- Descriptors and places -------------------------------------------------------------------------------------- */
@@ -153,13 +155,13 @@ static void columns(void **state)
 
 /* ---- Kernels ----------------------------------------------------------------------------------------------------- */
 
-static char common[24576]; /* tcgen05/common.cuh */
+static char common[24576], ring[8192]; /* tcgen05/common.cuh, tcgen05/ring.cuh */
 
-static void read_common(void)
+static void read_text(const char *path, char *to, size_t room)
 {
-    FILE *file = fopen("tests/emu/tcgen05/common.cuh", "r");
-    size_t bytes = file ? fread(common, 1, sizeof common - 1, file) : 0;
-    assert_in_range(bytes, 1, sizeof common - 2);
+    FILE *file = fopen(path, "r");
+    size_t bytes = file ? fread(to, 1, room - 1, file) : 0;
+    assert_in_range(bytes, 1, room - 2);
     fclose(file);
 }
 
@@ -187,8 +189,8 @@ struct type {
     const char *kind;
 };
 static const struct type types[] = {
-    {"f16", TW_FP16, 2, 0, "kind::f16"},       {"bf16", TW_BF16, 2, 1, "kind::f16"},
-    {"tf32", TW_FP32, 4, 2, "kind::tf32"},     {"e4m3", TW_FP8_E4M3, 1, 0, "kind::f8f6f4"},
+    {"f16", TW_FP16, 2, 0, "kind::f16"},         {"bf16", TW_BF16, 2, 1, "kind::f16"},
+    {"tf32", TW_FP32, 4, 2, "kind::tf32"},       {"e4m3", TW_FP8_E4M3, 1, 0, "kind::f8f6f4"},
     {"e5m2", TW_FP8_E5M2, 1, 1, "kind::f8f6f4"}, {"s8", TW_INT8, 1, 1, "kind::i8"},
 };
 
@@ -247,12 +249,13 @@ static void check_product(const struct product *p, const struct emu_options *opt
     fill(type, a_bytes, a, (size_t)p->m * p->k);
     fill(type, b_bytes, b, (size_t)p->n * p->k);
     uint32_t descriptor = descriptor_of(p->d, type->code, type->code, p->m, p->n) | p->trans_a << 15 | p->trans_b << 16;
-    int bytes = snprintf(source, sizeof source,
-                         "#define BUG 0\n#define M %u\n#define N %u\n#define K %u\n#define BYTES %u\n#define SPAN_A %u\n"
-                         "#define SPAN_B %u\n#define TRANS_A %u\n#define TRANS_B %u\n#define KIND \"%s\"\n"
-                         "#define IDESC 0x%xu\n%s\n%s",
-                         p->m, p->n, p->k, type->bytes, p->span_a, p->span_b, p->trans_a, p->trans_b, type->kind,
-                         descriptor, p->flags, common);
+    int bytes =
+        snprintf(source, sizeof source,
+                 "#define BUG 0\n#define M %u\n#define N %u\n#define K %u\n#define BYTES %u\n#define SPAN_A %u\n"
+                 "#define SPAN_B %u\n#define TRANS_A %u\n#define TRANS_B %u\n#define KIND \"%s\"\n"
+                 "#define IDESC 0x%xu\n%s\n%s",
+                 p->m, p->n, p->k, type->bytes, p->span_a, p->span_b, p->trans_a, p->trans_b, type->kind, descriptor,
+                 p->flags, common);
     assert_in_range(bytes, 1, sizeof source - 1);
     lab_open_with(&lab, "sm_100a", options);
     struct {
@@ -358,6 +361,81 @@ static void twins_are_clean(void **state)
     all_modes(0);
 }
 
+/* ---- A ring of stages -------------------------------------------------------------------------------------------- */
+
+enum { RING_M = 128, RING_N = 64, RING_K = 5 * 64, RING_TILES = 2 };
+
+static void encode(uint64_t *map, uint64_t address, uint64_t rows, uint32_t box)
+{
+    struct tw_tensormap_call call = {.func = TW_TENSORMAP_TILED,
+                                     .dtype = (uint32_t)tw_dtype_info(TW_BF16)->tensormap,
+                                     .rank = 2,
+                                     .addr = address,
+                                     .dim = {RING_K, rows},
+                                     .stride = {RING_K * 2},
+                                     .box = {64, box},
+                                     .estride = {1, 1},
+                                     .swizzle = 3};
+    assert_int_equal(tw_tensormap_encode(&call, 100, map), TW_OK);
+}
+
+/* The ring's kernel with this bug, 0: none. What was found, into found; D is compared where there is no bug. */
+static void run_ring(int bug, const struct emu_options *options, char *found, size_t room)
+{
+    static int a[RING_TILES * RING_M * RING_K], b[RING_N * RING_K];
+    static unsigned char a_bytes[2 * RING_TILES * RING_M * RING_K], b_bytes[2 * RING_N * RING_K];
+    static float d[RING_TILES * RING_M * RING_N];
+    static char source[40960];
+    struct {
+        _Alignas(128) uint64_t map_a[16];
+        uint64_t map_b[16], d, pad[15];
+    } args = {.d = 0};
+    struct lab lab;
+    struct tw_error error;
+    fill(type_of("bf16"), a_bytes, a, sizeof a / sizeof a[0]);
+    fill(type_of("bf16"), b_bytes, b, sizeof b / sizeof b[0]);
+    int bytes =
+        snprintf(source, sizeof source,
+                 "#define BUG %d\n#define M 128\n#define N 64\n#define K 64\n#define BYTES 2\n#define SPAN_A 128\n"
+                 "#define SPAN_B 128\n#define TRANS_A 0\n#define TRANS_B 0\n#define KIND \"kind::f16\"\n"
+                 "#define IDESC 0x%xu\n%s%s",
+                 bug, descriptor_of(1, 1, 1, RING_M, RING_N), common, ring);
+    assert_in_range(bytes, 1, sizeof source - 1);
+    lab_open_with(&lab, "sm_100a", options);
+    encode(args.map_a, lab_alloc(&lab, a_bytes, sizeof a_bytes), RING_TILES * RING_M, RING_M);
+    encode(args.map_b, lab_alloc(&lab, b_bytes, sizeof b_bytes), RING_N, RING_N);
+    args.d = lab_alloc(&lab, NULL, sizeof d);
+    struct tw_kernel *kernel = lab_load(&lab, source, "k");
+    int status = lab_try(&lab, kernel, 1, 192, 64 * 1024, 1, &args, sizeof args, &error);
+    reports_of(&lab, found, room);
+    if (!bug && (status || *found))
+        fail_msg("ring: '%s' found: %s", found, error.text);
+    lab_read(&lab, d, args.d, sizeof d);
+    for (int i = 0; !bug && i < RING_TILES * RING_M * RING_N; i++) {
+        int sum = 0;
+        for (int k = 0; k < RING_K; k++)
+            sum += a[i / RING_N * RING_K + k] * b[i % RING_N * RING_K + k];
+        assert_true(d[i] == (float)sum);
+    }
+    tw_device_unload(lab.device, kernel);
+    lab_close(&lab);
+}
+
+static void ring_of_stages(void **state)
+{
+    (void)state;
+    static const char *const hazards[] = {
+        "",         "UNORDERED-WRITE", "UNORDERED",      "UNORDERED-WRITE", "UNORDERED-READ", "SWIZZLE",
+        "DEADLOCK", "UNORDERED-READ",  "UNORDERED-READ", "REG-IN-FLIGHT",   "UNORDERED-WRITE"};
+    for (int bug = 0; bug < (int)(sizeof hazards / sizeof hazards[0]); bug++)
+        for (size_t mode = 0; mode < MODES && wanted("ring"); mode++) {
+            char found[400];
+            run_ring(bug, &modes[mode], found, sizeof found);
+            if (!strstr(found, hazards[bug]))
+                fail_msg("ring with bug %d, mode %zu: '%s' found, %s expected", bug, mode, found, hazards[bug]);
+        }
+}
+
 /* Hazards that are on, not strict, know that reading a register of tcgen05.ld waits for it (9.7.16.6.4.5). */
 static void registers_wait_for_themselves(void **state)
 {
@@ -455,11 +533,13 @@ int main(int argc, char **argv)
         cmocka_unit_test(products_are_exact),
         cmocka_unit_test(bugs_are_found),
         cmocka_unit_test(twins_are_clean),
+        cmocka_unit_test(ring_of_stages),
         cmocka_unit_test(registers_wait_for_themselves),
         cmocka_unit_test(refusals),
         cmocka_unit_test(blocks_take_turns),
     };
-    read_common();
+    read_text("tests/emu/tcgen05/common.cuh", common, sizeof common);
+    read_text("tests/emu/tcgen05/ring.cuh", ring, sizeof ring);
     asked = argc > 1 ? argv + 1 : NULL;
     return cmocka_run_group_tests_name("emu tcgen05", tests, NULL, NULL);
 }

@@ -35,19 +35,19 @@
 enum emu_async_mode { EMU_ASYNC_EAGER, EMU_ASYNC_LATE, EMU_ASYNC_RANDOM };
 
 enum emu_async_kind {
-    EMU_ASYNC_CP_ASYNC,      // cp.async: generic proxy; group CP_ASYNC
-    EMU_ASYNC_CP_ARRIVE,     // cp.async.mbarrier.arrive: the arrival, after the cp.asyncs before it
-    EMU_ASYNC_BULK_LOAD,     // cp.async.bulk to shared memory, complete_tx
-    EMU_ASYNC_BULK_STORE,    // cp.async.bulk to global memory; group BULK
-    EMU_ASYNC_BULK_REDUCE,   // cp.reduce.async.bulk: to global, group BULK; to shared::cluster, complete_tx
-    EMU_ASYNC_TENSOR_LOAD,   // cp.async.bulk.tensor to shared memory, complete_tx
-    EMU_ASYNC_TENSOR_STORE,  // cp.async.bulk.tensor to global memory; group BULK
-    EMU_ASYNC_TENSOR_REDUCE, // cp.reduce.async.bulk.tensor; group BULK
-    EMU_ASYNC_ST_ASYNC,      // st.async, complete_tx
-    EMU_ASYNC_RED_ASYNC,     // red.async, complete_tx
-    EMU_ASYNC_WGMMA,         // wgmma.mma_async; group WGMMA
-    EMU_ASYNC_TCGEN05_MMA,   // tcgen05.mma; group TCGEN05
-    EMU_ASYNC_TCGEN05_ST,    // tcgen05.st; group TCGEN05_ST
+    EMU_ASYNC_CP_ASYNC,       // cp.async: generic proxy; group CP_ASYNC
+    EMU_ASYNC_CP_ARRIVE,      // cp.async.mbarrier.arrive: the arrival, after the cp.asyncs before it
+    EMU_ASYNC_BULK_LOAD,      // cp.async.bulk to shared memory, complete_tx
+    EMU_ASYNC_BULK_STORE,     // cp.async.bulk to global memory; group BULK
+    EMU_ASYNC_BULK_REDUCE,    // cp.reduce.async.bulk: to global, group BULK; to shared::cluster, complete_tx
+    EMU_ASYNC_TENSOR_LOAD,    // cp.async.bulk.tensor to shared memory, complete_tx
+    EMU_ASYNC_TENSOR_STORE,   // cp.async.bulk.tensor to global memory; group BULK
+    EMU_ASYNC_TENSOR_REDUCE,  // cp.reduce.async.bulk.tensor; group BULK
+    EMU_ASYNC_ST_ASYNC,       // st.async, complete_tx
+    EMU_ASYNC_RED_ASYNC,      // red.async, complete_tx
+    EMU_ASYNC_WGMMA,          // wgmma.mma_async; group WGMMA
+    EMU_ASYNC_TCGEN05_MMA,    // tcgen05.mma; group TCGEN05
+    EMU_ASYNC_TCGEN05_ST,     // tcgen05.st; group TCGEN05_ST
     EMU_ASYNC_TCGEN05_COMMIT, // tcgen05.commit: the arrival, after the tcgen05.mmas before it
     EMU_ASYNC_KIND_COUNT
 };

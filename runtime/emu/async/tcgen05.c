@@ -28,7 +28,8 @@ static int output_type(unsigned code)
     return types[code];
 }
 
-// N of each kind (table "kind and shapes"): multiples of 8, of 16 where B's bytes are transposed, of 16 above 32 for i8.
+// N of each kind (table "kind and shapes"): multiples of 8, of 16 where B's bytes are transposed, of 16 above 32 for
+// i8.
 static int has_n(enum emu_tcgen05_kind kind, const struct emu_tcgen05_mma *mma)
 {
     if (mma->n < 8 || mma->n > 256 || (mma->bytes == 1 && mma->trans_b && mma->n % 16))
@@ -42,12 +43,13 @@ enum emu_fault_kind emu_tcgen05_decode(enum emu_tcgen05_kind kind, uint32_t bits
     const char *name = emu_tcgen05_kind_name(kind);
     int a = input_type(kind, bits >> 7 & 7), b = input_type(kind, bits >> 10 & 7), d = output_type(bits >> 4 & 3);
     if (bits >> 2 & 1)
-        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0, "the instruction descriptor of %s says sparse (bit 2), which is not emulated", name);
+        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0,
+                        "the instruction descriptor of %s says sparse (bit 2), which is not emulated", name);
     if (a < 0 || b < 0)
         return emu_fail(fault, EMU_FAULT_ILLEGAL, 0,
-                       "the instruction descriptor of %s has type %u for A or B, which is none of this kind or not "
-                       "emulated (f16 0, bf16 1; tf32 2; e4m3 0, e5m2 1; u8 0, s8 1)",
-                       name, a < 0 ? bits >> 7 & 7 : bits >> 10 & 7);
+                        "the instruction descriptor of %s has type %u for A or B, which is none of this kind or not "
+                        "emulated (f16 0, bf16 1; tf32 2; e4m3 0, e5m2 1; u8 0, s8 1)",
+                        name, a < 0 ? bits >> 7 & 7 : bits >> 10 & 7);
     *mma = (struct emu_tcgen05_mma){.m = (bits >> 24 & 31) * 16,
                                     .n = (bits >> 17 & 63) * 8,
                                     .bytes = emu_tc_bytes((enum emu_tc_type)a),
@@ -57,25 +59,29 @@ enum emu_fault_kind emu_tcgen05_decode(enum emu_tcgen05_kind kind, uint32_t bits
                                     .trans_b = (int)(bits >> 16 & 1)};
     mma->k = 32 / mma->bytes;
     if (mma->m != 64 && mma->m != 128)
-        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0, "the instruction descriptor of %s has M = %u: cta_group::1 has 64 and 128", name, mma->m);
+        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0,
+                        "the instruction descriptor of %s has M = %u: cta_group::1 has 64 and 128", name, mma->m);
     if (!has_n(kind, mma))
-        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0, "the instruction descriptor of %s has N = %u, which these types do not have", name,
-                       mma->n);
+        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0,
+                        "the instruction descriptor of %s has N = %u, which these types do not have", name, mma->n);
     if (kind == EMU_TCGEN05_TF32 && (mma->trans_a || mma->trans_b))
         return emu_fail(fault, EMU_FAULT_ILLEGAL, 0,
-                       "the instruction descriptor of %s transposes A or B (bits 15 and 16), for which tf32 needs "
-                       "128B swizzling with atoms of 32 bytes: that is not emulated",
-                       name);
+                        "the instruction descriptor of %s transposes A or B (bits 15 and 16), for which tf32 needs "
+                        "128B swizzling with atoms of 32 bytes: that is not emulated",
+                        name);
     if (kind == EMU_TCGEN05_I8 && (mma->negate_a || mma->negate_b))
-        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0, "the instruction descriptor of %s negates A or B (bits 13 and 14)", name);
+        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0, "the instruction descriptor of %s negates A or B (bits 13 and 14)",
+                        name);
     if (kind != EMU_TCGEN05_I8 && (bits >> 3 & 1))
-        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0, "the instruction descriptor of %s saturates (bit 3), as integers alone do", name);
+        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0,
+                        "the instruction descriptor of %s saturates (bit 3), as integers alone do", name);
     mma->kind = d < 0 ? -1
                       : emu_tc_find(EMU_TC_WGMMA, 64, mma->k, (enum emu_tc_type)a, (enum emu_tc_type)b,
                                     (enum emu_tc_type)d, (int)(bits >> 3 & 1));
     if (mma->kind < 0)
-        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0, "the instruction descriptor of %s has type %u for D, which A and B do not go with", name,
-                       bits >> 4 & 3);
+        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0,
+                        "the instruction descriptor of %s has type %u for D, which A and B do not go with", name,
+                        bits >> 4 & 3);
     mma->d = (enum emu_tc_type)d;
     return EMU_FAULT_NONE;
 }
@@ -83,18 +89,19 @@ enum emu_fault_kind emu_tcgen05_decode(enum emu_tcgen05_kind kind, uint32_t bits
 enum emu_fault_kind emu_tcgen05_check(uint64_t descriptor, const char *which, struct emu_fault *fault)
 {
     if ((descriptor >> 46 & 7) != 1)
-        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0, "the matrix descriptor of %s has %u in bits 46 to 48, which must be 1 on sm_100a", which,
-                       (unsigned)(descriptor >> 46 & 7));
+        return emu_fail(fault, EMU_FAULT_ILLEGAL, 0,
+                        "the matrix descriptor of %s has %u in bits 46 to 48, which must be 1 on sm_100a", which,
+                        (unsigned)(descriptor >> 46 & 7));
     if (descriptor >> 52 & 1)
         return emu_fail(fault, EMU_FAULT_ILLEGAL, 0,
-                       "the matrix descriptor of %s has a leading offset that is an address (bit 52), which is not "
-                       "emulated",
-                       which);
+                        "the matrix descriptor of %s has a leading offset that is an address (bit 52), which is not "
+                        "emulated",
+                        which);
     if (descriptor >> 61 & 1)
         return emu_fail(fault, EMU_FAULT_ILLEGAL, 0,
-                       "the matrix descriptor of %s has swizzle mode %u, which is none, or 128B with atoms of 32 "
-                       "bytes: that is not emulated (0 none, 2 128B, 4 64B, 6 32B)",
-                       which, (unsigned)(descriptor >> 61));
+                        "the matrix descriptor of %s has swizzle mode %u, which is none, or 128B with atoms of 32 "
+                        "bytes: that is not emulated (0 none, 2 128B, 4 64B, 6 32B)",
+                        which, (unsigned)(descriptor >> 61));
     return EMU_FAULT_NONE;
 }
 
@@ -201,8 +208,8 @@ void emu_tensor_gather_a(const struct emu_tensor_memory *memory, const struct em
 
 enum { ROWS = 16, MOST_N = 256 };
 
-// ROWS rows of D from `first` on as the arithmetic has them, elements of 4 or 2 bytes, from or to columns, whose low half
-// holds one of 2 bytes (9.7.16.10.4.1).
+// ROWS rows of D from `first` on as the arithmetic has them, elements of 4 or 2 bytes, from or to columns, whose low
+// half holds one of 2 bytes (9.7.16.10.4.1).
 static void move_d(struct emu_tensor_memory *memory, const struct emu_tcgen05_mma *mma, unsigned lane, unsigned column,
                    unsigned first, const uint32_t masked[4], uint32_t *d, int store)
 {

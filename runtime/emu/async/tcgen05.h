@@ -1,5 +1,6 @@
-// What tcgen05 instructions (sm_100a) say by their descriptors and addresses, and the tensor memory of a multiprocessor:
-// which columns are whose, and where a lane's registers lie in it (PTX ISA 9.7.16). Nothing here knows of warps.
+// What tcgen05 instructions (sm_100a) say by their descriptors and addresses, and the tensor memory of a
+// multiprocessor: which columns are whose, and where a lane's registers lie in it (PTX ISA 9.7.16). Nothing here knows
+// of warps.
 //
 //   Tensor memory is 128 lanes of 512 columns of 32 bits; an address has the lane above the column:
 //
@@ -38,20 +39,20 @@ const char *emu_tcgen05_kind_name(enum emu_tcgen05_kind kind); // "kind::f16"
 
 // What one tcgen05.mma multiplies.
 struct emu_tcgen05_mma {
-    unsigned m, n, k;   // 64 or 128; 8 to 256; 32 bytes of elements
-    unsigned bytes;     // of an element of A and B
-    int kind;           // enum emu_tc_kind
+    unsigned m, n, k; // 64 or 128; 8 to 256; 32 bytes of elements
+    unsigned bytes;   // of an element of A and B
+    int kind;         // enum emu_tc_kind
     int trans_a, trans_b, negate_a, negate_b;
     enum emu_tc_type d; // F32, F16 or S32: one element a column
 };
 
-// Takes the descriptor of an instruction of that kind apart. ILLEGAL, with a sentence that says what: a combination that
-// the PTX ISA does not have, or one that is not emulated (sparse, 4- and 6-bit types).
+// Takes the descriptor of an instruction of that kind apart. ILLEGAL, with a sentence that says what: a combination
+// that the PTX ISA does not have, or one that is not emulated (sparse, 4- and 6-bit types).
 enum emu_fault_kind emu_tcgen05_decode(enum emu_tcgen05_kind kind, uint32_t bits, struct emu_tcgen05_mma *mma,
                                        struct emu_fault *fault);
 
-// Whether a matrix descriptor is one that is emulated, for an operand called `which` ("A"); ILLEGAL where not. Then it is
-// an emu_operand's as it stands.
+// Whether a matrix descriptor is one that is emulated, for an operand called `which` ("A"); ILLEGAL where not. Then it
+// is an emu_operand's as it stands.
 enum emu_fault_kind emu_tcgen05_check(uint64_t descriptor, const char *which, struct emu_fault *fault);
 
 // ---- places

@@ -531,6 +531,16 @@ static int check(struct emu_launch *launch, const struct tw_launch *given, struc
     return TW_OK;
 }
 
+static void tables_free(struct emu_launch *launch)
+{
+    struct tw_runtime *rt = launch->device->device.rt;
+    for (uint32_t i = 0; launch->tensor && i < launch->sms; i++)
+        tw_free(rt, launch->tensor[i]);
+    tw_free(rt, launch->tensor);
+    for (int i = 0; i < EMU_MAPS; i++)
+        tw_free(rt, launch->maps[i].map);
+}
+
 int emu_launch_run(struct emu_device *device, const struct tw_launch *given, struct tw_error *error)
 {
     struct tw_runtime *rt = device->device.rt;
@@ -606,11 +616,7 @@ done:
     }
     if (launch->async)
         emu_async_close(launch->async);
-    for (uint32_t i = 0; launch->tensor && i < launch->sms; i++)
-        tw_free(rt, launch->tensor[i]);
-    tw_free(rt, launch->tensor);
-    for (int i = 0; i < EMU_MAPS; i++)
-        tw_free(rt, launch->maps[i].map);
+    tables_free(launch);
     if (launch->workspace)
         emu_region_free(device, launch->workspace);
     tw_free(rt, launch->params);

@@ -150,11 +150,11 @@ struct hz_operation {
     uint32_t phase;                     /* of the barrier, that its signal belongs to */
     uint32_t next;                      /* the same operation's part for another target; or free list */
     uint32_t position;
-    uint32_t block;      /* of the barrier: rank */
-    uint32_t shape;      /* of tcgen05.mma: of D, and where it lies; 0: none */
+    uint32_t block;           /* of the barrier: rank */
+    uint32_t shape;           /* of tcgen05.mma: of D, and where it lies; 0: none */
     uint32_t commits, commit; /* of tcgen05.commit: component of its thread's commits, and its number among them */
-    uint16_t generation; /* of the table's entry */
-    uint8_t kind;        /* emu_hazard_async */
+    uint16_t generation;      /* of the table's entry */
+    uint8_t kind;             /* emu_hazard_async */
     uint8_t reads_shared;
     uint8_t layout; /* 1 + 16-byte units of the swizzle's span + 16 x line of 128 bytes that counts as the first of its
                        pattern; 0: unknown */

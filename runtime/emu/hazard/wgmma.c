@@ -115,11 +115,8 @@ void emu_hazard_tensor_loads(struct emu_hazard_warp *warp, emu_hazard_operation 
     for (uint32_t i = 0; i < count && w->cluster->h->options.strict; i++) {
         if (register_know(w, registers[i]))
             return;
-        w->registers[registers[i]] = (struct hz_register){.operation = operation,
-                                                          .shape = LOADED,
-                                                          .position = position,
-                                                          .touched = EMU_HAZARD_NOWHERE,
-                                                          .known = 1};
+        w->registers[registers[i]] = (struct hz_register){
+            .operation = operation, .shape = LOADED, .position = position, .touched = EMU_HAZARD_NOWHERE, .known = 1};
         w->face.registers[registers[i]] = 1;
     }
 }

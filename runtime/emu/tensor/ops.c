@@ -54,9 +54,11 @@ const struct emu_op *emu_op_tensor_alloc(struct emu_warp *warp, const struct emu
     uint32_t columns = EMU_W(pool->columns)[lane];
     emu_aligned(warp, op);
     if (!is_number_of_columns(columns))
-        return emu_report_at(warp, op, "TENSOR-POOL", 0, 1, "tcgen05.alloc of %u columns: a power of two from 32 to 512 is needed", columns);
+        return emu_report_at(warp, op, "TENSOR-POOL", 0, 1,
+                             "tcgen05.alloc of %u columns: a power of two from 32 to 512 is needed", columns);
     if (block->tensor_relinquished)
-        return emu_report_at(warp, op, "TENSOR-POOL", 0, 1, "tcgen05.alloc of %u columns behind tcgen05.relinquish_alloc_permit", columns);
+        return emu_report_at(warp, op, "TENSOR-POOL", 0, 1,
+                             "tcgen05.alloc of %u columns behind tcgen05.relinquish_alloc_permit", columns);
     struct emu_tensor_memory *memory = memory_of(warp);
     int column = memory ? emu_tensor_alloc(memory, owner_of(warp), columns) : 0;
     if (!memory)
@@ -105,8 +107,8 @@ const struct emu_op *emu_op_tensor_relinquish(struct emu_warp *warp, const struc
 /* ---- ld, st ------------------------------------------------------------------------------------------------------ */
 
 /* Where a move begins. 1 after a report: lanes that the warp does not reach, or columns that are not the block's. */
-static int place_of(struct emu_warp *warp, const struct emu_op *op, const struct emu_tensor_move *move,
-                    unsigned *lane, unsigned *column, unsigned *columns)
+static int place_of(struct emu_warp *warp, const struct emu_op *op, const struct emu_tensor_move *move, unsigned *lane,
+                    unsigned *column, unsigned *columns)
 {
     const uint32_t *lanes = EMU_W(move->address.at);
     unsigned rows = emu_tensor_rows((enum emu_tensor_shape)move->shape), own = warp->index % EMU_WARPGROUP * 32;
@@ -115,16 +117,17 @@ static int place_of(struct emu_warp *warp, const struct emu_op *op, const struct
     *column = address & 0xffff;
     *columns = move->count * 32 / rows * (move->pack ? 2 : 1);
     if (*lane != own && (rows == 32 || *lane != own + 16)) {
-        emu_report_at(warp, op, "BOUNDS", 0, 1,
-                      "tensor memory from lane %u on: this is warp %u, which reaches lanes %u to %u (32 times its number "
-                      "modulo 4), and this shape begins at lane %u%s",
-                      *lane, warp->index, own, own + 31, own, rows == 32 ? "" : " or 16 further");
+        emu_report_at(
+            warp, op, "BOUNDS", 0, 1,
+            "tensor memory from lane %u on: this is warp %u, which reaches lanes %u to %u (32 times its number "
+            "modulo 4), and this shape begins at lane %u%s",
+            *lane, warp->index, own, own + 31, own, rows == 32 ? "" : " or 16 further");
         return 1;
     }
     if (*column < EMU_TENSOR_COLUMNS && emu_tensor_owns(memory_of(warp), owner_of(warp), *column, *columns))
         return 0;
-    emu_report_at(warp, op, "BOUNDS", 0, 1, "%u columns of tensor memory at column %u, which the block has not allocated",
-                  *columns, *column);
+    emu_report_at(warp, op, "BOUNDS", 0, 1,
+                  "%u columns of tensor memory at column %u, which the block has not allocated", *columns, *column);
     return 1;
 }
 
@@ -208,8 +211,7 @@ const struct emu_op *emu_op_tensor_store(struct emu_warp *warp, const struct emu
     struct emu_async_issue issue = {
         .memory = &warp->block->cluster->bytes, .issuer = emu_issuer(warp, 0), .tag = (uintptr_t)op};
     if (EMU_UNLIKELY(warp->hazard != NULL))
-        issue.tag =
-            emu_watch_tag(warp->launch, op, emu_watch_tensor_move(warp, op, move, lane, column, columns));
+        issue.tag = emu_watch_tag(warp->launch, op, emu_watch_tensor_move(warp, op, move, lane, column, columns));
     if (emu_async_tcgen05(warp->launch->async, &issue, EMU_ASYNC_TCGEN05_ST, &work, &fault))
         return emu_fault_at(warp, op, &fault);
     return op + 1;
@@ -219,8 +221,7 @@ const struct emu_op *emu_op_tensor_wait(struct emu_warp *warp, const struct emu_
 {
     struct emu_fault fault;
     emu_aligned(warp, op);
-    if (op->a &&
-        emu_async_wait_all(warp->launch->async, EMU_ASYNC_GROUP_TCGEN05_ST, emu_issuer(warp, 0), &fault))
+    if (op->a && emu_async_wait_all(warp->launch->async, EMU_ASYNC_GROUP_TCGEN05_ST, emu_issuer(warp, 0), &fault))
         return emu_fault_at(warp, op, &fault);
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_hazard_wait_all(warp->hazard, warp->lanes.mask, op->a ? EMU_HAZARD_TCGEN05_ST : EMU_HAZARD_TCGEN05_LD);
@@ -356,8 +357,7 @@ const struct emu_op *emu_op_tensor_commit(struct emu_warp *warp, const struct em
             .memory = &warp->block->cluster->bytes, .issuer = emu_issuer(warp, lane), .tag = (uintptr_t)op};
         if (EMU_UNLIKELY(warp->hazard != NULL))
             issue.tag = emu_watch_tag(
-                warp->launch, op,
-                emu_hazard_tensor_commit(warp->hazard, 1u << lane, address, emu_position(warp, op)));
+                warp->launch, op, emu_hazard_tensor_commit(warp->hazard, 1u << lane, address, emu_position(warp, op)));
         if (emu_async_tcgen05_commit(warp->launch->async, &issue, address, &fault))
             return emu_fault_at(warp, op, &fault);
     }

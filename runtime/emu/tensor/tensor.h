@@ -29,11 +29,11 @@ struct emu_tensor_move {
 
 /* tcgen05.mma */
 struct emu_tensor_mma {
-    struct emu_tensor_where d, a;     /* a: where a_in_tensor */
+    struct emu_tensor_where d, a;                    /* a: where a_in_tensor */
     uint32_t a_descriptor, b_descriptor, descriptor; /* lanes: matrices of 64 bits, instruction of 32 */
-    uint32_t accumulate;              /* predicate operand */
-    uint32_t masks[4];                /* lanes of disable-output-lane, where has_masks */
-    uint8_t kind;                     /* emu_tcgen05_kind */
+    uint32_t accumulate;                             /* predicate operand */
+    uint32_t masks[4];                               /* lanes of disable-output-lane, where has_masks */
+    uint8_t kind;                                    /* emu_tcgen05_kind */
     uint8_t a_in_tensor, has_masks;
 };
 
