@@ -1,4 +1,6 @@
 /* Lowering of tcgen05 (sm_100a). */
+#include <string.h>
+
 #include "emu/tensor/tensor.h"
 #include "lowering.h"
 
@@ -118,8 +120,19 @@ static void commit(struct emu_lowering *l)
     emu_push(l, emu_op_tensor_commit)->extra = extra;
 }
 
+static int is_tcgen05(unsigned opcode)
+{
+    return opcode >= PTX_OP_TCGEN05_ALLOC && opcode <= PTX_OP_TCGEN05_MMA;
+}
+
 int emu_lower_tcgen05(struct emu_lowering *l)
 {
+    const struct tw_architecture *arch = l->module->device->arch;
+    if (is_tcgen05(l->instruction->opcode) && strcmp(arch->name, "sm_100a") != 0) {
+        emu_lower_fail(l, TW_ERROR_UNSUPPORTED,
+                       "%s does not have it: of what is emulated sm_100a does (--arch sm_100a)", arch->name);
+        return 1;
+    }
     switch (l->instruction->opcode) {
     case PTX_OP_TCGEN05_ALLOC:
     case PTX_OP_TCGEN05_DEALLOC:
