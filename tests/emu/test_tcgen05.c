@@ -436,6 +436,62 @@ static void ring_of_stages(void **state)
         }
 }
 
+/* The memory of a launch runs out behind `left` allocations. */
+static void *failing_alloc(void *left, size_t bytes)
+{
+    return (*(long *)left)-- > 0 ? malloc(bytes) : NULL;
+}
+
+static void *failing_realloc(void *left, void *memory, size_t bytes)
+{
+    return (*(long *)left)-- > 0 ? realloc(memory, bytes) : NULL;
+}
+
+static void plain_free(void *left, void *memory)
+{
+    (void)left;
+    free(memory);
+}
+
+/* A launch that has tensor memory, stores and products on their way says that there is no memory, or runs. */
+static void no_memory(void **state)
+{
+    (void)state;
+    static const char text[] = "\nextern \"C\" __global__ void k(const unsigned char *a, unsigned *d) { BEGIN\n"
+                               "  proxy_fence(); const unsigned tensor = alloc(64); unsigned r[8] = {t};\n"
+                               "  st8(lanes(tensor) + 32, r); wait_st(); fence_before(); __syncthreads();\n"
+                               "  fence_after(); if (t == 0) { mma_tensor(tensor, tensor + 32, B_STEP(0), 0);\n"
+                               "    commit(bar); } wait(bar, 0); fence_after(); ld8(lanes(tensor), r); wait_ld();\n"
+                               "  d[t] = r[0]; __syncthreads(); dealloc(tensor, 64); }\n";
+    static char source[32768];
+    snprintf(source, sizeof source,
+             "#define BUG 0\n#define M 128\n#define N 32\n#define K 16\n#define BYTES 2\n#define SPAN_A 0\n"
+             "#define SPAN_B 0\n#define TRANS_A 0\n#define TRANS_B 0\n#define KIND \"kind::f16\"\n"
+             "#define IDESC 0x%xu\n%s%s",
+             descriptor_of(1, 0, 0, 128, 32), common, text);
+    int failed = 0, ran = 0;
+    for (long allowed = 0; !ran; allowed += 1 + allowed / 32) {
+        struct lab lab;
+        struct tw_error error;
+        static unsigned char zero[65536];
+        long left = allowed;
+        lab_open_with(&lab, "sm_100a", &modes[1]);
+        uint64_t args[2] = {lab_alloc(&lab, zero, sizeof zero), lab_alloc(&lab, NULL, sizeof zero)};
+        struct tw_kernel *kernel = lab_load(&lab, source, "k");
+        struct tw_memory memory = lab.rt.memory;
+        lab.rt.memory = (struct tw_memory){&left, failing_alloc, failing_realloc, plain_free};
+        int status = lab_try(&lab, kernel, 1, 128, 64 * 1024, 1, args, sizeof args, &error);
+        lab.rt.memory = memory;
+        if (status && !strstr(error.text, "no memory"))
+            fail_msg("%ld allocations: %s", allowed, error.text);
+        failed += status != TW_OK;
+        ran = left >= 0 && status == TW_OK;
+        tw_device_unload(lab.device, kernel);
+        lab_close(&lab);
+    }
+    assert_true(failed > 20);
+}
+
 /* Hazards that are on, not strict, know that reading a register of tcgen05.ld waits for it (9.7.16.6.4.5). */
 static void registers_wait_for_themselves(void **state)
 {
@@ -535,6 +591,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(twins_are_clean),
         cmocka_unit_test(ring_of_stages),
         cmocka_unit_test(registers_wait_for_themselves),
+        cmocka_unit_test(no_memory),
         cmocka_unit_test(refusals),
         cmocka_unit_test(blocks_take_turns),
     };
