@@ -185,7 +185,7 @@ ptx "unknown instruction" "16: error: unknown instruction 'frobnicate.u32'" 's/a
 ptx "undeclared register" '16: error: .*%r9 is not declared' 's/%r3, %r1;/%r9, %r1;/'
 ptx "cut short" '[0-9]*: error: .*end of the text' '/ret/,$d'
 ptx "no version" '[0-9]*: error: no .version' 1d
-ptx "another architecture" ' error: its .target is sm_100a' s/sm_70/sm_100a/
+ptx "another architecture" ' error: its .target is sm_103a' s/sm_70/sm_103a/
 ptx "a stray byte" '3: error: a byte' 's/^.address_size/\x01&/'
 : >"$work/bad.ptx"
 bad "ptx: nothing" 1 'bad.ptx:1: error: no .version' "$work/bad.ptx" --grid 1
@@ -350,8 +350,13 @@ bad "block: it is missing" 2 '--block is missing' "$here/print.cu" --grid 1 --ar
 bad "cu: it does not compile" 1 "$here/several.cu(8): error: .*WIDTH" "$here/several.cu" --grid 1 --block 4
 bad "cu: unknown instruction" 1 "^$here/unknown.cu:7: error: unknown instruction 'frobnicate.b32' (PTX line" \
     "$here/unknown.cu" --grid 1 --block 4 --arg buf:16,fill=zero
-bad "cu: an instruction out of scope" 1 'unknown.cu:5: error: .*tcgen05.*not supported' "$here/unknown.cu" --grid 1 \
-    --block 4 --arg buf:16,fill=zero --define TCGEN
+unknown="$here/unknown.cu --grid 1 --block 4 --arg buf:16,fill=zero"
+bad "cu: an instruction out of scope" 1 'unknown.cu:5: error: .*tcgen05.shift.*not supported' $unknown \
+    --define 'TCGEN="tcgen05.shift.cta_group::1.down [%0];"'
+fence='TCGEN="tcgen05.fence::before_thread_sync;"'
+bad "cu: an instruction of sm_100a alone" 1 'sm_90a does not have it: .*sm_100a' $unknown --define "$fence"
+good "cu: sm_100a" 'completed: 1 block, [1-9][0-9]* thread-instructions, 0 hazards' $unknown --define "$fence" \
+    --arch sm_100a
 printf '__device__ int x;\n' >"$work/none.cu"
 bad "cu: no kernel" 1 'has no kernel' "$work/none.cu" --grid 1 --block 1
 printf '#include "missing.h"\n' >"$work/none.cu"

@@ -13,7 +13,7 @@
 
 #include <cmocka.h>
 
-#include "emu/hazard/hazard.h"
+#include "emu/hazard/matrix.h"
 
 #define SHARED(rank, offset) (UINT64_C(0x100000000) + ((uint64_t)(rank) << 24) + (offset))
 #define GLOBAL UINT64_C(0x700000000000)

@@ -411,6 +411,53 @@ static void wgmma(void **state)
     }
 }
 
+// tcgen05: a thread's products in order, a commit behind those before it alone and not behind another thread's, stores
+// by their own wait.
+static void tcgen05(void **state)
+{
+    struct seen seen;
+    (void)state;
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        struct emu_async *q = open_queue(seed < 2 ? (enum emu_async_mode)seed : EMU_ASYNC_RANDOM, seed, &seen);
+        uint64_t accumulator = 1, other = 1, stored = 1, operand[4] = {1, 2, 3, 4};
+        struct emu_async_issue issue = {.memory = &memory.bytes, .issuer = 2}, another = issue;
+        another.issuer = 3;
+        barrier_init(BARRIER, 1, 0);
+        barrier_init(BARRIER + 8, 1, 0);
+        barrier_init(BARRIER + 16, 1, 0);
+        for (int i = 0; i < 6; i++) {
+            struct product p = {i < 4 ? &accumulator : i == 4 ? &other : &stored, &operand[i % 4], 0};
+            struct emu_async_work work = {.read = product_read,
+                                          .write = product_write,
+                                          .payload = sizeof p,
+                                          .argument = &p,
+                                          .argument_bytes = sizeof p};
+            enum emu_async_kind kind = i == 5 ? EMU_ASYNC_TCGEN05_ST : EMU_ASYNC_TCGEN05_MMA;
+            assert_int_equal(emu_async_tcgen05(q, i == 4 ? &another : &issue, kind, &work, NULL), 0);
+            if (i == 1 || i == 3)
+                assert_int_equal(emu_async_tcgen05_commit(q, &issue, BARRIER + (i == 3 ? 8u : 0u), NULL), 0);
+        }
+        assert_int_equal(emu_async_tcgen05_commit(q, &another, BARRIER + 16, NULL), 0);
+        assert_int_equal(emu_async_tcgen05_commit(q, &issue, BARRIER + 4, NULL), EMU_FAULT_ALIGN);
+        if (seed == EMU_ASYNC_LATE)
+            assert_true(accumulator == 1 && other == 1 && stored == 1);
+        for (int happened = 1; happened && !barrier_done(BARRIER);) {
+            assert_int_equal(emu_async_step(q, &happened, NULL), 0);
+            uint64_t two = (3 + 1) * 3 + 2;
+            assert_true(!barrier_done(BARRIER) || accumulator >= two);
+        }
+        if (seed == EMU_ASYNC_LATE) // the oldest arrival, what it waits for, and no more
+            assert_true(accumulator == (3 + 1) * 3 + 2 && other == 1 && stored == 1 && !barrier_done(BARRIER + 8));
+        assert_int_equal(emu_async_wait_all(q, EMU_ASYNC_GROUP_TCGEN05_ST, 2, NULL), 0);
+        assert_int_equal(stored, 3 + 2);
+        run(q);
+        assert_true(accumulator == (((3 + 1) * 3 + 2) * 3 + 3) * 3 + 4 && other == 3 + 1);
+        assert_true(barrier_done(BARRIER) && barrier_done(BARRIER + 8) && barrier_done(BARRIER + 16));
+        assert_int_equal(emu_async_pending(q, EMU_ASYNC_GROUP_TCGEN05, 2), 0);
+        emu_async_close(q);
+    }
+}
+
 static void faults(void **state)
 {
     struct seen seen;
@@ -563,12 +610,13 @@ static int close_runtime(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(bulk_loads),  cmocka_unit_test(late_is_one_moment_at_a_time),
-        cmocka_unit_test(groups),      cmocka_unit_test(bulk_stores),
-        cmocka_unit_test(multicast),   cmocka_unit_test(tensor_stores),
-        cmocka_unit_test(st_async),    cmocka_unit_test(arrivals_of_cp_async),
-        cmocka_unit_test(wgmma),       cmocka_unit_test(faults),
-        cmocka_unit_test(determinism), cmocka_unit_test(no_memory),
+        cmocka_unit_test(bulk_loads), cmocka_unit_test(late_is_one_moment_at_a_time),
+        cmocka_unit_test(groups),     cmocka_unit_test(bulk_stores),
+        cmocka_unit_test(multicast),  cmocka_unit_test(tensor_stores),
+        cmocka_unit_test(st_async),   cmocka_unit_test(arrivals_of_cp_async),
+        cmocka_unit_test(wgmma),      cmocka_unit_test(tcgen05),
+        cmocka_unit_test(faults),     cmocka_unit_test(determinism),
+        cmocka_unit_test(no_memory),
     };
     return cmocka_run_group_tests_name("async", tests, open_runtime, close_runtime);
 }

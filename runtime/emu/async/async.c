@@ -19,6 +19,9 @@ const char *emu_async_kind_name(enum emu_async_kind kind)
         "st.async",
         "red.async",
         "wgmma.mma_async",
+        "tcgen05.mma",
+        "tcgen05.st",
+        "tcgen05.commit",
     };
     return (unsigned)kind < EMU_ASYNC_KIND_COUNT ? names[kind] : "?";
 }
@@ -296,7 +299,7 @@ static int is_done(const struct async_operation *o)
 }
 
 // What must be done before an operation's next moment, NULL if nothing: the cp.asyncs before an arrival, the writes of
-// the wgmmas before a wgmma.
+// the wgmmas before a wgmma, of the tcgen05.mmas before a tcgen05.mma, and all of these before their commit.
 static struct async_operation *in_the_way(struct async_operation *o)
 {
     if (o->kind == EMU_ASYNC_CP_ARRIVE) {
@@ -305,6 +308,10 @@ static struct async_operation *in_the_way(struct async_operation *o)
                 return b;
     } else if (o->kind == EMU_ASYNC_WGMMA && o->has_read && o->group_before) {
         return o->group_before;
+    } else if (o->kind == EMU_ASYNC_TCGEN05_COMMIT || (o->kind == EMU_ASYNC_TCGEN05_MMA && o->has_read)) {
+        for (struct async_operation *b = o->group_before; b; b = b->group_before)
+            if (b->kind == EMU_ASYNC_TCGEN05_MMA)
+                return b;
     }
     return NULL;
 }

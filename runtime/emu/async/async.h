@@ -35,23 +35,35 @@
 enum emu_async_mode { EMU_ASYNC_EAGER, EMU_ASYNC_LATE, EMU_ASYNC_RANDOM };
 
 enum emu_async_kind {
-    EMU_ASYNC_CP_ASYNC,      // cp.async: generic proxy; group CP_ASYNC
-    EMU_ASYNC_CP_ARRIVE,     // cp.async.mbarrier.arrive: the arrival, after the cp.asyncs before it
-    EMU_ASYNC_BULK_LOAD,     // cp.async.bulk to shared memory, complete_tx
-    EMU_ASYNC_BULK_STORE,    // cp.async.bulk to global memory; group BULK
-    EMU_ASYNC_BULK_REDUCE,   // cp.reduce.async.bulk: to global, group BULK; to shared::cluster, complete_tx
-    EMU_ASYNC_TENSOR_LOAD,   // cp.async.bulk.tensor to shared memory, complete_tx
-    EMU_ASYNC_TENSOR_STORE,  // cp.async.bulk.tensor to global memory; group BULK
-    EMU_ASYNC_TENSOR_REDUCE, // cp.reduce.async.bulk.tensor; group BULK
-    EMU_ASYNC_ST_ASYNC,      // st.async, complete_tx
-    EMU_ASYNC_RED_ASYNC,     // red.async, complete_tx
-    EMU_ASYNC_WGMMA,         // wgmma.mma_async; group WGMMA
+    EMU_ASYNC_CP_ASYNC,       // cp.async: generic proxy; group CP_ASYNC
+    EMU_ASYNC_CP_ARRIVE,      // cp.async.mbarrier.arrive: the arrival, after the cp.asyncs before it
+    EMU_ASYNC_BULK_LOAD,      // cp.async.bulk to shared memory, complete_tx
+    EMU_ASYNC_BULK_STORE,     // cp.async.bulk to global memory; group BULK
+    EMU_ASYNC_BULK_REDUCE,    // cp.reduce.async.bulk: to global, group BULK; to shared::cluster, complete_tx
+    EMU_ASYNC_TENSOR_LOAD,    // cp.async.bulk.tensor to shared memory, complete_tx
+    EMU_ASYNC_TENSOR_STORE,   // cp.async.bulk.tensor to global memory; group BULK
+    EMU_ASYNC_TENSOR_REDUCE,  // cp.reduce.async.bulk.tensor; group BULK
+    EMU_ASYNC_ST_ASYNC,       // st.async, complete_tx
+    EMU_ASYNC_RED_ASYNC,      // red.async, complete_tx
+    EMU_ASYNC_WGMMA,          // wgmma.mma_async; group WGMMA
+    EMU_ASYNC_TCGEN05_MMA,    // tcgen05.mma; group TCGEN05
+    EMU_ASYNC_TCGEN05_ST,     // tcgen05.st; group TCGEN05_ST
+    EMU_ASYNC_TCGEN05_COMMIT, // tcgen05.commit: the arrival, after the tcgen05.mmas before it
     EMU_ASYNC_KIND_COUNT
 };
 const char *emu_async_kind_name(enum emu_async_kind kind); // "cp.async.bulk.tensor load" and so on
 
-// What commit_group and wait_group speak of. cp.async and bulk groups belong to a thread, wgmma groups to a warp.
-enum emu_async_group { EMU_ASYNC_GROUP_CP_ASYNC, EMU_ASYNC_GROUP_BULK, EMU_ASYNC_GROUP_WGMMA, EMU_ASYNC_GROUPS };
+// What commit_group and wait_group speak of. cp.async and bulk groups belong to a thread, wgmma groups to a warp. The
+// others are no groups of PTX: a thread's tcgen05.mmas and commits, of which only an mbarrier tells, and a warp's
+// tcgen05.sts, all of which tcgen05.wait::st waits for.
+enum emu_async_group {
+    EMU_ASYNC_GROUP_CP_ASYNC,
+    EMU_ASYNC_GROUP_BULK,
+    EMU_ASYNC_GROUP_WGMMA,
+    EMU_ASYNC_GROUP_TCGEN05,
+    EMU_ASYNC_GROUP_TCGEN05_ST,
+    EMU_ASYNC_GROUPS
+};
 
 enum emu_async_moment {
     EMU_ASYNC_ISSUE,  // before anything else; in eager mode the other moments follow before the call returns
@@ -172,6 +184,14 @@ struct emu_async_work {
 };
 enum emu_fault_kind emu_async_wgmma(struct emu_async *queue, const struct emu_async_issue *issue,
                                     const struct emu_async_work *work, struct emu_fault *fault);
+
+// tcgen05.mma (by a thread) and tcgen05.st (by a warp), kind says which, in the same way: the mmas of a thread write in
+// the order of issue. tcgen05.commit: an arrival on the barrier when all mmas that the thread issued before are done.
+enum emu_fault_kind emu_async_tcgen05(struct emu_async *queue, const struct emu_async_issue *issue,
+                                      enum emu_async_kind kind, const struct emu_async_work *work,
+                                      struct emu_fault *fault);
+enum emu_fault_kind emu_async_tcgen05_commit(struct emu_async *queue, const struct emu_async_issue *issue,
+                                             uint64_t barrier, struct emu_fault *fault);
 
 // ---- groups
 

@@ -44,6 +44,21 @@ enum emu_fault_kind emu_async_cp_async(struct emu_async *queue, const struct emu
     return async_add(queue, o, EMU_ASYNC_GROUP_CP_ASYNC, fault);
 }
 
+// An arrival, behind what stands before it in the group.
+static struct async_operation *new_arrival(struct emu_async *q, enum emu_async_kind kind,
+                                           const struct emu_async_issue *issue, uint64_t barrier)
+{
+    struct async_operation *o = async_new(q, kind, issue);
+    if (!o)
+        return NULL;
+    o->has_read = 1;
+    o->unwritten = 0;
+    o->unsignalled = 1;
+    o->signal = ASYNC_SIGNAL_ARRIVE;
+    o->barrier = barrier;
+    return o;
+}
+
 enum emu_fault_kind emu_async_cp_arrive(struct emu_async *queue, const struct emu_async_issue *issue, uint64_t barrier,
                                         int no_increment, struct emu_fault *fault)
 {
@@ -60,15 +75,8 @@ enum emu_fault_kind emu_async_cp_arrive(struct emu_async *queue, const struct em
             return kind;
         memory->write(memory->context, barrier, &word, 8);
     }
-    struct async_operation *o = async_new(queue, EMU_ASYNC_CP_ARRIVE, issue);
-    if (!o)
-        return no_memory(fault);
-    o->has_read = 1;
-    o->unwritten = 0;
-    o->unsignalled = 1;
-    o->signal = ASYNC_SIGNAL_ARRIVE;
-    o->barrier = barrier;
-    return async_add(queue, o, EMU_ASYNC_GROUP_CP_ASYNC, fault);
+    struct async_operation *o = new_arrival(queue, EMU_ASYNC_CP_ARRIVE, issue, barrier);
+    return o ? async_add(queue, o, EMU_ASYNC_GROUP_CP_ASYNC, fault) : no_memory(fault);
 }
 
 enum { MOST_BULK = 1 << 24 }; // bytes of a bulk copy, one end of which is in shared memory
@@ -214,10 +222,11 @@ enum emu_fault_kind emu_async_red_async(struct emu_async *queue, const struct em
     return add_value(queue, EMU_ASYNC_RED_ASYNC, issue, to, value, emu_reduce_bytes(type), op, type, barrier, fault);
 }
 
-enum emu_fault_kind emu_async_wgmma(struct emu_async *queue, const struct emu_async_issue *issue,
-                                    const struct emu_async_work *work, struct emu_fault *fault)
+static enum emu_fault_kind add_work(struct emu_async *queue, const struct emu_async_issue *issue,
+                                    enum emu_async_kind kind, int group, const struct emu_async_work *work,
+                                    struct emu_fault *fault)
 {
-    struct async_operation *o = async_new(queue, EMU_ASYNC_WGMMA, issue);
+    struct async_operation *o = async_new(queue, kind, issue);
     if (!o)
         return no_memory(fault);
     if (async_reserve(queue, o, work->payload)) {
@@ -228,7 +237,31 @@ enum emu_fault_kind emu_async_wgmma(struct emu_async *queue, const struct emu_as
         memcpy(o->buffer, work->argument, work->argument_bytes);
     o->work = *work;
     o->work.argument = NULL;
-    return async_add(queue, o, EMU_ASYNC_GROUP_WGMMA, fault);
+    return async_add(queue, o, group, fault);
+}
+
+enum emu_fault_kind emu_async_wgmma(struct emu_async *queue, const struct emu_async_issue *issue,
+                                    const struct emu_async_work *work, struct emu_fault *fault)
+{
+    return add_work(queue, issue, EMU_ASYNC_WGMMA, EMU_ASYNC_GROUP_WGMMA, work, fault);
+}
+
+enum emu_fault_kind emu_async_tcgen05(struct emu_async *queue, const struct emu_async_issue *issue,
+                                      enum emu_async_kind kind, const struct emu_async_work *work,
+                                      struct emu_fault *fault)
+{
+    int group = kind == EMU_ASYNC_TCGEN05_MMA ? EMU_ASYNC_GROUP_TCGEN05 : EMU_ASYNC_GROUP_TCGEN05_ST;
+    return add_work(queue, issue, kind, group, work, fault);
+}
+
+enum emu_fault_kind emu_async_tcgen05_commit(struct emu_async *queue, const struct emu_async_issue *issue,
+                                             uint64_t barrier, struct emu_fault *fault)
+{
+    enum emu_fault_kind kind = check_align(barrier, 8, "barrier", fault);
+    if (kind)
+        return kind;
+    struct async_operation *o = new_arrival(queue, EMU_ASYNC_TCGEN05_COMMIT, issue, barrier);
+    return o ? async_add(queue, o, EMU_ASYNC_GROUP_TCGEN05, fault) : no_memory(fault);
 }
 
 // ---- moments
@@ -259,6 +292,8 @@ enum emu_fault_kind async_read(struct emu_async *q, struct async_operation *o, s
         return async_reserve(q, o, o->map.extent) ? no_memory(fault)
                                                   : emu_tma_read_shared(&o->request, o->memory, o->buffer, fault);
     case EMU_ASYNC_WGMMA:
+    case EMU_ASYNC_TCGEN05_MMA:
+    case EMU_ASYNC_TCGEN05_ST:
         return o->work.read(o->work.context, o->buffer, fault);
     default:
         return EMU_FAULT_NONE;
@@ -330,6 +365,8 @@ enum emu_fault_kind async_write(struct async_operation *o, unsigned target, stru
     case EMU_ASYNC_TENSOR_REDUCE:
         return write_tensor(o, fault);
     case EMU_ASYNC_WGMMA:
+    case EMU_ASYNC_TCGEN05_MMA:
+    case EMU_ASYNC_TCGEN05_ST:
         return o->work.write(o->work.context, o->buffer, fault);
     default:
         return write_bytes(o, o->is_multicast ? emu_async_target(o->to, target) : o->to, o->buffer, o->bytes, fault);

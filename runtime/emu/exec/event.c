@@ -59,7 +59,9 @@ void emu_event_moment(struct emu_launch *launch, struct emu_warp *warp, const st
     const struct emu_op *op = emu_watch_op(launch, event->tag);
     int store = event->kind == EMU_ASYNC_BULK_STORE || event->kind == EMU_ASYNC_BULK_REDUCE ||
                 event->kind == EMU_ASYNC_TENSOR_STORE || event->kind == EMU_ASYNC_TENSOR_REDUCE;
-    if (!warp || event->kind == EMU_ASYNC_WGMMA)
+    int matrix =
+        event->kind == EMU_ASYNC_WGMMA || event->kind == EMU_ASYNC_TCGEN05_MMA || event->kind == EMU_ASYNC_TCGEN05_ST;
+    if (!warp || matrix)
         return;
     if (event->moment == EMU_ASYNC_SIGNAL) {
         emu_event_tell(warp, op, EMU_EVENT_SIGNAL, event->barrier, event->bytes, event->completed);

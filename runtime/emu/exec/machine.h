@@ -36,6 +36,7 @@ enum emu_path_state {
     EMU_PATH_CLUSTER,   /* waits at the cluster's barrier */
     EMU_PATH_REGISTERS, /* setmaxnreg.inc */
     EMU_PATH_WARPGROUP, /* wgmma.wait_group: other warps of its warpgroup have not committed that group */
+    EMU_PATH_TENSOR,    /* tcgen05.alloc: not so many columns are free */
     EMU_PATH_POLL       /* a poll failed: runs again when something has changed */
 };
 
@@ -131,6 +132,10 @@ struct emu_block {
     struct emu_warp *warps;
     struct emu_barrier barriers[TW_ARCH_BARRIERS];
     uint32_t registers_free; /* of the pool that setmaxnreg.dec fills */
+    uint32_t tensor_columns; /* of its last tcgen05.alloc; 0: none yet */
+    uint8_t tensor_relinquished;
+    struct emu_warp *tensor_warp; /* that executed it, and where */
+    const struct emu_op *tensor_alloc;
 };
 
 /* Blocks that share a cluster barrier and see each other's shared memory; a block of its own where there are none. */
@@ -150,6 +155,7 @@ struct emu_cluster {
 };
 
 struct emu_tma_map;
+struct emu_tensor_memory; /* tcgen05.h */
 enum { EMU_MAPS = 16 };
 struct emu_map_cache { /* a tensor map that was read before */
     uint64_t address;
@@ -190,6 +196,7 @@ struct emu_launch {
     const struct tw_shared_range *ranges; /* names for parts of dynamic shared memory */
     size_t range_count;
     struct emu_async *async;
+    struct emu_tensor_memory **tensor; /* of each multiprocessor; NULL: none yet */
     struct emu_map_cache maps[EMU_MAPS];
     int released;        /* lanes had to go on alone at a join */
     uint32_t async_idle; /* rounds in which clocks were the only thing that moved */

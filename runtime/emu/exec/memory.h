@@ -40,6 +40,10 @@ unsigned char *emu_resolve(struct emu_cluster *cluster, uint64_t address, uint64
 int emu_bytes_read(void *cluster, uint64_t address, void *to, size_t bytes);
 int emu_bytes_write(void *cluster, uint64_t address, const void *from, size_t bytes);
 
+/* The tensor memory of the block's multiprocessor; NULL after the launch has failed for want of memory. */
+struct emu_tensor_memory *emu_tensor_of(struct emu_block *block);
+void emu_tensor_ready(struct emu_launch *launch); /* columns were given back: who waits for some looks again */
+
 /* The generic address of an address in a space, as the warp's block has it: shared addresses without a rank get the
    block's. */
 static inline uint64_t emu_generic(const struct emu_warp *warp, unsigned space, uint64_t address)

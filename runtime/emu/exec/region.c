@@ -1,6 +1,9 @@
 /* Allocations with bounds: a list in the order of addresses. */
+#include "emu/async/tcgen05.h"
 #include "emu/hazard/hazard.h"
+#include "flow.h"
 #include "memory.h"
+#include "report.h"
 
 #define MOST_ADDRESS (UINT64_C(1) << 57) /* as tensor maps have them */
 enum { GAP = 4096 };                     /* unallocated bytes between regions: what runs over the end of one is found */
@@ -191,4 +194,34 @@ int emu_region_limit(struct emu_region *region, uint64_t address, uint64_t bytes
     region->bytes = bytes;
     region->data = region->whole + (address - region->whole_base);
     return 0;
+}
+
+/* ---- Tensor memory ----------------------------------------------------------------------------------------------- */
+
+struct emu_tensor_memory *emu_tensor_of(struct emu_block *block)
+{
+    struct emu_launch *launch = block->launch;
+    struct tw_runtime *rt = launch->device->device.rt;
+    if (!launch->tensor)
+        launch->tensor = tw_alloc_zeroed(rt, launch->sms * sizeof *launch->tensor);
+    struct emu_tensor_memory **memory = launch->tensor ? &launch->tensor[block->linear % launch->sms] : NULL;
+    if (memory && !*memory)
+        *memory = tw_alloc_zeroed(rt, sizeof **memory);
+    if (!memory || !*memory) {
+        emu_fail_launch(launch, TW_ERROR_MEMORY, "no memory for a multiprocessor's tensor memory");
+        return NULL;
+    }
+    return *memory;
+}
+
+void emu_tensor_ready(struct emu_launch *launch)
+{
+    launch->changes++;
+    for (struct emu_cluster *c = launch->resident; c; c = c->next)
+        for (uint32_t n = 0; n < c->block_count * launch->warps; n++) {
+            struct emu_warp *warp = &c->blocks[n / launch->warps].warps[n % launch->warps];
+            for (uint32_t i = 0; !warp->done && i < warp->path_count; i++)
+                if (warp->paths[i].state == EMU_PATH_TENSOR)
+                    emu_path_ready(warp, i);
+        }
 }

@@ -72,7 +72,7 @@ void emu_place(const struct emu_warp *warp, const struct emu_op *op, char *out, 
 int emu_region_name(const struct emu_launch *launch, uint64_t address, char *out, size_t room, int *stage)
 {
     *out = 0;
-    if (address < EMU_SHARED_WINDOW || address >= EMU_LOCAL_WINDOW)
+    if (address < EMU_SHARED_WINDOW || address >= EMU_LOCAL_WINDOW || emu_is_tensor(address))
         return 0;
     uint64_t at = address % EMU_SHARED_STRIDE - EMU_SHARED_START - launch->kernel->module->dynamic_offset;
     for (size_t i = 0; i < launch->range_count; i++) {
@@ -117,6 +117,11 @@ size_t emu_address_text(const struct emu_launch *launch, uint64_t address, char 
     char name[120];
     if (address < EMU_SHARED_WINDOW || address >= EMU_LOCAL_WINDOW)
         return append(out, room, 0, "address 0x%llx", (unsigned long long)address);
+    if (emu_is_tensor(address)) {
+        uint64_t at = address % EMU_SHARED_STRIDE - EMU_TENSOR_OFFSET;
+        return append(out, room, 0, "tensor memory lane %u, column %u of rank %u", (unsigned)(at % 512 / 4),
+                      (unsigned)(at / 512), emu_shared_rank(address));
+    }
     uint64_t offset = address % EMU_SHARED_STRIDE;
     size_t n =
         append(out, room, 0, "shared memory %c%llu of rank %u", offset < EMU_SHARED_START ? '-' : '+',

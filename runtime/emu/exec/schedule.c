@@ -1,6 +1,7 @@
 /* A launch: blocks become resident, their warps run in turn, and what waits is found out. */
 #include "barrier.h"
 #include "copies.h"
+#include "emu/async/tcgen05.h"
 #include "event.h"
 #include "exec.h"
 #include "flow.h"
@@ -160,6 +161,7 @@ static int cluster_start(struct emu_launch *launch, struct emu_cluster *cluster,
                         (uint64_t)launch->grid[0] * (block->index[1] + (uint64_t)launch->grid[1] * block->index[2]);
         block->live_warps = block->warp_count;
         block->registers_free = 0;
+        block->tensor_columns = block->tensor_relinquished = 0;
         memset(block->barriers, 0, sizeof block->barriers);
         memset(block->shared, EMU_POISON, block->shared_end);
         memset(block->shared + EMU_RESERVED, 0, EMU_RESERVED_BYTES);
@@ -259,6 +261,19 @@ static int run(struct emu_warp *warp)
     return 1;
 }
 
+/* Columns of tensor memory that the block has not given back go to others all the same. */
+static void tensor_check(struct emu_block *block)
+{
+    struct emu_tensor_memory *memory = block->tensor_columns ? emu_tensor_of(block) : NULL;
+    uint32_t owned = memory ? emu_tensor_owned(memory, block->linear + 1) : 0;
+    if (!owned)
+        return;
+    emu_report_at(block->tensor_warp, block->tensor_alloc, "TENSOR-POOL", 0, 0,
+                  "the block has ended with %u columns of tensor memory that no tcgen05.dealloc gave back", owned);
+    emu_tensor_drop(memory, block->linear + 1);
+    emu_tensor_ready(block->launch);
+}
+
 static void retire(struct emu_launch *launch, struct emu_cluster **at)
 {
     struct emu_cluster *cluster = *at;
@@ -278,6 +293,8 @@ static void retire(struct emu_launch *launch, struct emu_cluster **at)
         if (emu_async_issued_by(launch->async, event.issuer, 1, &event) && emu_async_step(launch->async, NULL, &fault))
             async_fault(launch, &fault);
     }
+    for (uint32_t b = 0; b < cluster->block_count; b++)
+        tensor_check(&cluster->blocks[b]);
     if (cluster->hazard) {
         emu_watch_retire(cluster);
         emu_hazard_cluster_end(cluster->hazard);
@@ -551,6 +568,16 @@ static int find_room(struct emu_launch *launch, const struct tw_launch *given, s
                    launch->resident_limit * launch->cluster_blocks);
 }
 
+static void tables_free(struct emu_launch *launch)
+{
+    struct tw_runtime *rt = launch->device->device.rt;
+    for (uint32_t i = 0; launch->tensor && i < launch->sms; i++)
+        tw_free(rt, launch->tensor[i]);
+    tw_free(rt, launch->tensor);
+    for (int i = 0; i < EMU_MAPS; i++)
+        tw_free(rt, launch->maps[i].map);
+}
+
 int emu_launch_run(struct emu_device *device, const struct tw_launch *given, struct tw_error *error)
 {
     struct tw_runtime *rt = device->device.rt;
@@ -622,8 +649,7 @@ done:
     }
     if (launch->async)
         emu_async_close(launch->async);
-    for (int i = 0; i < EMU_MAPS; i++)
-        tw_free(rt, launch->maps[i].map);
+    tables_free(launch);
     if (launch->workspace)
         emu_region_free(device, launch->workspace);
     tw_free(rt, launch->params);

@@ -3,6 +3,7 @@
 
 #include "stall.h"
 #include "copies.h"
+#include "emu/async/tcgen05.h"
 #include "watch.h"
 
 /* ---- One wait ---------------------------------------------------------------------------------------------------- */
@@ -34,6 +35,10 @@ static void describe(const struct emu_warp *warp, const struct emu_path *path, c
     case EMU_PATH_REGISTERS:
         snprintf(out, room, "waits for registers: %u are free in the block's pool", warp->block->registers_free);
         break;
+    case EMU_PATH_TENSOR:
+        snprintf(out, room, "waits at tcgen05.alloc for columns of tensor memory, %u of 512 are its block's already",
+                 emu_tensor_owned(emu_tensor_of(warp->block), warp->block->linear + 1));
+        break;
     case EMU_PATH_WARPGROUP:
         snprintf(out, room, "waits at wgmma.wait_group for the other warps of its warpgroup to commit as many groups");
         break;
@@ -52,6 +57,8 @@ static const char *cause(const struct emu_warp *warp, const struct emu_path *pat
     struct emu_hazard_cluster *hazard = warp->block->cluster->hazard;
     if (path->state == EMU_PATH_REGISTERS)
         return "REG-POOL";
+    if (path->state == EMU_PATH_TENSOR)
+        return "TENSOR-POOL";
     if (path->state == EMU_PATH_WARPGROUP)
         return "DIVERGED-ALIGNED";
     if (path->state == EMU_PATH_POLL && path->wait_address && emu_lacks_bytes(warp, path->wait_address) &&

@@ -196,7 +196,7 @@ struct emu_flight {
     uint32_t next; /* free */
 };
 
-static uint64_t flight_new(struct emu_launch *launch, const struct emu_op *op, emu_hazard_operation handle)
+uint64_t emu_watch_tag(struct emu_launch *launch, const struct emu_op *op, emu_hazard_operation handle)
 {
     if (launch->flight_free == launch->flight_room) {
         uint32_t room = launch->flight_room ? 2 * launch->flight_room : 1024;
@@ -450,7 +450,7 @@ void emu_watch_copy(struct emu_warp *warp, const struct emu_op *op, const struct
                     same |= m & (0u - m);
             emu_hazard_operation handle = emu_hazard_cp_arrive(warp->hazard, same, address, position);
             for (uint32_t m = same; m; m &= m - 1)
-                tags[emu_first(m)] = flight_new(warp->launch, op, handle);
+                tags[emu_first(m)] = emu_watch_tag(warp->launch, op, handle);
             rest &= ~same;
         }
         return;
@@ -463,7 +463,7 @@ void emu_watch_copy(struct emu_warp *warp, const struct emu_op *op, const struct
     for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
         if (emu_first(m) == first || !same_store(warp, c, first, emu_first(m)))
             tell_lane(warp, op, c, emu_first(m), handle);
-        tags[emu_first(m)] = flight_new(warp->launch, op, handle);
+        tags[emu_first(m)] = emu_watch_tag(warp->launch, op, handle);
     }
 }
 
@@ -511,6 +511,15 @@ static void tell_operand(struct emu_warp *warp, const struct emu_op *op, struct 
     flush(box);
 }
 
+void emu_watch_operand(struct emu_warp *warp, const struct emu_op *op, emu_hazard_operation handle, unsigned lane,
+                       const struct emu_operand *operand, const char *which)
+{
+    struct recorder box;
+    record_begin(&box, warp, handle, lane);
+    box.base = EMU_SHARED_WINDOW + warp->block->rank * EMU_SHARED_STRIDE;
+    tell_operand(warp, op, &box, operand, which);
+}
+
 void emu_watch_wgmma(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *m, uint64_t a, uint64_t b,
                      uint64_t *tag)
 {
@@ -526,9 +535,7 @@ void emu_watch_wgmma(struct emu_warp *warp, const struct emu_op *op, const struc
                                      .fragment_count = m->a_in_registers ? m->a_count : 0,
                                      .shape = 1 + (uint32_t)m->kind * 512 + m->n};
     emu_hazard_operation handle = emu_hazard_wgmma_issue(warp->hazard, &wgmma, emu_position(warp, op));
-    struct recorder box;
-    record_begin(&box, warp, handle, emu_first(warp->lanes.mask));
-    box.base = EMU_SHARED_WINDOW + warp->block->rank * EMU_SHARED_STRIDE;
+    unsigned lane = emu_first(warp->lanes.mask);
     unsigned bytes = m->bits_a / 8u;
     struct emu_operand operand = {.descriptor = a,
                                   .bytes = bytes,
@@ -537,10 +544,10 @@ void emu_watch_wgmma(struct emu_warp *warp, const struct emu_op *op, const struc
                                   .rows = 16,
                                   .k = m->k};
     if (!m->a_in_registers)
-        tell_operand(warp, op, &box, &operand, "A");
+        emu_watch_operand(warp, op, handle, lane, &operand, "A");
     operand = (struct emu_operand){.descriptor = b, .bytes = bytes, .mn_major = m->trans_b, .rows = m->n, .k = m->k};
-    tell_operand(warp, op, &box, &operand, "B");
-    *tag = flight_new(warp->launch, op, handle);
+    emu_watch_operand(warp, op, handle, lane, &operand, "B");
+    *tag = emu_watch_tag(warp->launch, op, handle);
 }
 
 void emu_watch_registers(struct emu_warp *warp, const struct emu_op *op)

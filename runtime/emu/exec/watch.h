@@ -5,7 +5,7 @@
 
 #include "async_ops.h"
 #include "emu/async/async.h"
-#include "emu/hazard/hazard.h"
+#include "emu/hazard/matrix.h"
 #include "machine.h"
 #include "operations.h"
 #include "report.h"
@@ -36,6 +36,12 @@ void emu_watch_fence(struct emu_warp *warp, const struct emu_op *op);
 void emu_watch_copy(struct emu_warp *warp, const struct emu_op *op, const struct emu_copy *copy, uint64_t *tags);
 void emu_watch_wgmma(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *matrix, uint64_t a,
                      uint64_t b, uint64_t *tag);
+/* A matrix that an operation reads by a descriptor of sm_90a or sm_100a: which: "A" or "B". And the tag for the queue.
+ */
+struct emu_operand;
+void emu_watch_operand(struct emu_warp *warp, const struct emu_op *op, emu_hazard_operation handle, unsigned lane,
+                       const struct emu_operand *operand, const char *which);
+uint64_t emu_watch_tag(struct emu_launch *launch, const struct emu_op *op, emu_hazard_operation handle);
 void emu_watch_group(struct emu_warp *warp, const struct emu_op *op, int wait);
 
 /* The asynchronous engine's moments. */

@@ -16,6 +16,7 @@ struct hz_access {
     uint8_t reads, writes;
     uint8_t async_proxy;
     uint8_t same;
+    uint8_t tensor;         /* by tcgen05, of tensor memory: asks for its fences */
     uint8_t layout;         /* of what a wgmma reads */
     uint32_t together;      /* lanes that access the same bytes at once */
     const uint32_t *clock;  /* what the lanes know of others */
@@ -40,6 +41,24 @@ void hz_tell_swizzle(const struct hz_access *access, const struct hz_record *rec
 void hz_range(struct hz_access *access, uint64_t address, uint64_t bytes, unsigned lane, unsigned shift);
 void hz_chunk_forget(struct emu_hazard *h, struct hz_chunk *chunk);
 void hz_alike_end(struct emu_hazard *h, struct hz_alike *alike);
+
+/* ---- async.c */
+/* An operation that no group counts: number + 1, or 0 where there is no memory. And the handle of one. */
+uint32_t hz_operation_new(struct hz_warp *warp, uint32_t lanes, unsigned kind, uint32_t position);
+emu_hazard_operation hz_handle_of(const struct emu_hazard_cluster *cluster, uint32_t number);
+/* What accesses of an operation have in common. 1: the engine is silent. */
+int hz_access_begin(struct hz_access *access, struct hz_warp *warp, uint32_t number, unsigned flags, uint32_t position);
+void hz_access_ranges(struct hz_access *access, const struct emu_hazard_range *ranges, uint32_t count, unsigned lane);
+
+/* ---- tensor.c */
+/* Whether what a tcgen05 operation of this cluster did, its reads or its writes, happened before the access. */
+int hz_tensor_ordered(const struct hz_access *access, const struct hz_operation *operation, int read);
+/* The same without the fences: what was waited for, and lacks tcgen05.fence. */
+int hz_tensor_waited(const struct hz_access *access, const struct hz_operation *operation, int read);
+
+/* The arrival of a tcgen05.commit brings to the barrier that its thread's mmas up to it are over. */
+void hz_tensor_signalled(struct emu_hazard_cluster *cluster, struct hz_mbarrier *barrier,
+                         const struct hz_operation *operation);
 
 /* ---- memory.c */
 struct hz_page *hz_global_page(struct hz_access *access, uint64_t address);

@@ -7,7 +7,7 @@
        +--------------+-----------+--------------+
        | serial       | generation| number + 1   |     of the cluster, of the entry, in the cluster's table
        +--------------+-----------+--------------+   */
-static emu_hazard_operation handle_of(const struct emu_hazard_cluster *c, uint32_t number)
+emu_hazard_operation hz_handle_of(const struct emu_hazard_cluster *c, uint32_t number)
 {
     return (uint64_t)c->serial << 44 | (uint64_t)(c->operations[number].generation & 0xfff) << 32 | (number + 1);
 }
@@ -59,7 +59,7 @@ static void collect(struct emu_hazard_cluster *c)
             mark_chunk(c, &h->global[i]->chunks[k]);
     for (uint32_t i = 0; i < h->options.blocks * h->warps; i++) {
         struct hz_warp *w = &c->warps[i];
-        for (int kind = 0; kind < 4; kind++) {
+        for (int kind = 0; kind < EMU_HAZARD_ASYNC_KINDS; kind++) {
             struct hz_groups *g = &w->groups[kind];
             uint32_t kept = 0;
             for (uint32_t p = 0; p < g->count; p++) {
@@ -102,7 +102,7 @@ static void collect(struct emu_hazard_cluster *c)
 }
 
 /* A new entry: number + 1, or 0 where there is no memory. */
-static uint32_t operation_new(struct hz_warp *w, uint32_t lanes, unsigned kind, uint32_t position)
+uint32_t hz_operation_new(struct hz_warp *w, uint32_t lanes, unsigned kind, uint32_t position)
 {
     struct emu_hazard_cluster *c = w->cluster;
     if (!c->operation_free && c->operation_count >= c->collect_at)
@@ -149,14 +149,14 @@ emu_hazard_operation emu_hazard_issue(struct emu_hazard_warp *warp, uint32_t lan
         struct hz_operation *o = &c->operations[g->open - 1];
         if (o->lanes == lanes && o->epoch == w->clock.at[w->component]) {
             o->position = position;
-            return handle_of(c, g->open - 1);
+            return hz_handle_of(c, g->open - 1);
         }
         g->open = 0;
     }
     uint32_t head = 0, last = 0;
     while (lanes) {
         uint32_t part = kind == EMU_HAZARD_SIGNAL ? lanes : equal_groups(g, lanes);
-        uint32_t number = operation_new(w, part, kind, position);
+        uint32_t number = hz_operation_new(w, part, kind, position);
         if (!number)
             return 0;
         if (last)
@@ -174,12 +174,12 @@ emu_hazard_operation emu_hazard_issue(struct emu_hazard_warp *warp, uint32_t lan
     }
     if (kind != EMU_HAZARD_SIGNAL && head == last)
         g->open = head;
-    return handle_of(c, head - 1);
+    return hz_handle_of(c, head - 1);
 }
 
 /* ---- Accesses ---------------------------------------------------------------------------------------------------- */
 
-static int access_begin(struct hz_access *a, struct hz_warp *w, uint32_t number, unsigned flags, uint32_t position)
+int hz_access_begin(struct hz_access *a, struct hz_warp *w, uint32_t number, unsigned flags, uint32_t position)
 {
     struct emu_hazard_cluster *c = w->cluster;
     *a = (struct hz_access){.h = c->h,
@@ -190,9 +190,11 @@ static int access_begin(struct hz_access *a, struct hz_warp *w, uint32_t number,
                             .epoch = number,
                             .position = position,
                             .flags = (uint8_t)(HZ_ASYNC | flags),
-                            .async_proxy = c->operations[number].kind != EMU_HAZARD_CP_ASYNC,
+                            .async_proxy = c->operations[number].kind != EMU_HAZARD_CP_ASYNC &&
+                                           c->operations[number].kind < EMU_HAZARD_TCGEN05_LD,
                             .layout = c->operations[number].layout};
-    if (c->operations[number].kind != EMU_HAZARD_WGMMA)
+    int matrix = c->operations[number].kind == EMU_HAZARD_WGMMA || c->operations[number].kind == EMU_HAZARD_TCGEN05_MMA;
+    if (!matrix)
         a->layout = 0;
     int apart = c->operations[number].kind != EMU_HAZARD_WGMMA && (c->operations[number].lanes & ~w->acquired);
     a->clock = w->acquired && apart ? w->behind.at : w->clock.at;
@@ -224,7 +226,7 @@ static uint32_t part_of(const struct emu_hazard_cluster *c, uint32_t number, uns
     return number;
 }
 
-static void access_ranges(struct hz_access *a, const struct emu_hazard_range *ranges, uint32_t count, unsigned lane)
+void hz_access_ranges(struct hz_access *a, const struct emu_hazard_range *ranges, uint32_t count, unsigned lane)
 {
     struct hz_alike alike;
     alike.last = 0;
@@ -258,10 +260,10 @@ void emu_hazard_reads(struct emu_hazard_warp *warp, emu_hazard_operation operati
             b->outgoing_position = o->position;
         }
     }
-    if (access_begin(&a, w, number, 0, o->position))
+    if (hz_access_begin(&a, w, number, 0, o->position))
         return;
     a.reads = 1;
-    access_ranges(&a, ranges, count, o->kind == EMU_HAZARD_WGMMA ? HZ_MIXED << 5 : lane & 31);
+    hz_access_ranges(&a, ranges, count, a.layout ? HZ_MIXED << 5 : lane & 31);
 }
 
 void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operation, unsigned lane,
@@ -274,11 +276,11 @@ void emu_hazard_writes(struct emu_hazard_warp *warp, emu_hazard_operation operat
         return;
     uint32_t number = part_of(c, (uint32_t)operation - 1, lane, ranges[0].address, 1);
     const struct hz_operation *o = &c->operations[number];
-    if (access_begin(&a, w, number, reduce ? HZ_REDUCE : 0, o->position))
+    if (hz_access_begin(&a, w, number, reduce ? HZ_REDUCE : 0, o->position))
         return;
     a.writes = 1;
     a.reads = reduce != 0;
-    access_ranges(&a, ranges, count, lane & 31);
+    hz_access_ranges(&a, ranges, count, lane & 31);
 }
 
 void emu_hazard_swizzle(struct emu_hazard_warp *warp, emu_hazard_operation operation, uint32_t span, uint32_t line)
@@ -313,7 +315,7 @@ void emu_hazard_signals(struct emu_hazard_warp *warp, emu_hazard_operation opera
     if (!m)
         return;
     if (o->barrier) { /* another target */
-        uint32_t part = operation_new(w, o->lanes, o->kind, position);
+        uint32_t part = hz_operation_new(w, o->lanes, o->kind, position);
         if (!part)
             return;
         o = &c->operations[part - 1];
@@ -343,6 +345,10 @@ void emu_hazard_signal(struct emu_hazard *hazard, emu_hazard_operation operation
     uint32_t position = o ? o->position : EMU_HAZARD_NOWHERE;
     if (!m)
         return;
+    if (o && o->commits) {
+        hz_tensor_signalled(c, m, o);
+        o->phase = m->phases;
+    }
     for (; o; o = o->next ? &c->operations[o->next - 1] : NULL)
         if (o->barrier == m->component && o->phase < m->phases) { /* not in the phase in which it was issued */
             o->phase = m->phases;
@@ -373,7 +379,7 @@ emu_hazard_operation emu_hazard_cp_arrive(struct emu_hazard_warp *warp, uint32_t
     hz_clock_join(c->h, &m->pending, &w->clock);
     hz_known_join(c->h, &m->known, &w->known);
     hz_release(w, lanes);
-    uint32_t number = operation_new(w, lanes, EMU_HAZARD_SIGNAL, position);
+    uint32_t number = hz_operation_new(w, lanes, EMU_HAZARD_SIGNAL, position);
     if (!number)
         return 0;
     struct hz_operation *o = &c->operations[number - 1];
@@ -381,7 +387,7 @@ emu_hazard_operation emu_hazard_cp_arrive(struct emu_hazard_warp *warp, uint32_t
     o->phase = m->phases;
     o->block = m->rank;
     to_come(m, o);
-    return handle_of(c, number - 1);
+    return hz_handle_of(c, number - 1);
 }
 
 /* ---- Groups ------------------------------------------------------------------------------------------------------ */

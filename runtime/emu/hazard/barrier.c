@@ -222,7 +222,7 @@ static int component_new(struct emu_hazard_cluster *c, uint32_t *component)
     return 0;
 }
 
-static struct hz_mbarrier *mbarrier_new(struct emu_hazard_cluster *c, uint64_t address)
+struct hz_mbarrier *hz_mbarrier_new(struct emu_hazard_cluster *c, uint64_t address)
 {
     struct emu_hazard *h = c->h;
     struct hz_mbarrier *m = hz_alloc(h, sizeof *m);
@@ -324,7 +324,7 @@ void emu_hazard_mbarrier_init(struct emu_hazard_warp *warp, uint32_t lanes, uint
         return;
     struct hz_mbarrier *m = hz_mbarrier_find(c, address);
     if (!m)
-        m = mbarrier_new(c, address);
+        m = hz_mbarrier_new(c, address);
     if (!m || c->h->status)
         return;
     if (m->live) {

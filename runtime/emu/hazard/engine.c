@@ -126,7 +126,8 @@ static void warp_free(struct emu_hazard *h, struct hz_warp *w)
         hz_clock_free(h, &w->fenced[i]);
         hz_known_clear(h, &w->seen[i]);
     }
-    for (int i = 0; i < 4; i++)
+    hz_clock_free(h, &w->tensor.clock);
+    for (int i = 0; i < EMU_HAZARD_ASYNC_KINDS; i++)
         tw_free(h->rt, w->groups[i].pending);
     tw_free(h->rt, w->met);
     tw_free(h->rt, w->registers);

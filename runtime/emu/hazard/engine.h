@@ -43,7 +43,7 @@ struct hz_warp {
     struct hz_known seen[HZ_SCOPES]; /* what strong reads have seen and a fence will acquire */
     struct hz_look looks[HZ_LOOKS];  /* the last words that it has read strongly */
     uint32_t look_count;
-    struct hz_groups groups[4]; /* by emu_hazard_async */
+    struct hz_groups groups[EMU_HAZARD_ASYNC_KINDS];
     struct hz_register *registers;
     uint32_t *known_registers;
     uint32_t known_count, known_room;
@@ -51,6 +51,7 @@ struct hz_warp {
     uint32_t wgmma_fences;
     struct hz_wgmma_wait wgmma_waits[HZ_WGMMA_WAITS]; /* the last ones */
     uint32_t wgmma_wait_count;                        /* ever, of those that were told something new */
+    struct hz_tensor tensor;
     uint32_t cluster_phase, cluster_waited; /* barrier.cluster: phases passed; lanes that have passed this one */
     uint32_t register_moves, moved_at[2];   /* setmaxnreg: how many; epochs of the last two, by number */
     struct hz_clock inits; /* initialisations that barrier.cluster has brought: epochs of their fences, by component */
@@ -253,6 +254,7 @@ void hz_global_written(struct emu_hazard *h, uint64_t address, uint32_t mask); /
 void hz_global_free(struct emu_hazard *h);
 
 /* ---- barrier.c */
+struct hz_mbarrier *hz_mbarrier_new(struct emu_hazard_cluster *cluster, uint64_t address); /* not live; or NULL */
 struct hz_mbarrier *hz_mbarrier_find(struct emu_hazard_cluster *cluster, uint64_t address);
 /* The barrier, if the warp may use it now; reports BARRIER-INIT otherwise, and gives it all the same where it
    exists. */

@@ -230,7 +230,11 @@ enum emu_hazard_async {
     EMU_HAZARD_CP_ASYNC, /* cp.async: generic proxy; groups of a thread, or cp.async.mbarrier.arrive */
     EMU_HAZARD_BULK,     /* bulk and tensor stores and reductions to global memory: async proxy, bulk groups */
     EMU_HAZARD_SIGNAL,   /* bulk and tensor loads, cp.reduce to shared memory, st.async, red.async: a barrier's bytes */
-    EMU_HAZARD_WGMMA     /* wgmma: async proxy, groups of a warp */
+    EMU_HAZARD_WGMMA,    /* wgmma: async proxy, groups of a warp */
+    EMU_HAZARD_TCGEN05_MMA, /* tcgen05.mma: async proxy in shared memory; tcgen05.commit and a barrier */
+    EMU_HAZARD_TCGEN05_LD,  /* tcgen05.ld: all of the warp's, tcgen05.wait::ld */
+    EMU_HAZARD_TCGEN05_ST,  /* tcgen05.st: the same, tcgen05.wait::st */
+    EMU_HAZARD_ASYNC_KINDS
 };
 
 /* A handle of an operation; 0 is none and is ignored everywhere. */
@@ -272,29 +276,5 @@ void emu_hazard_commit(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_ha
 void emu_hazard_wait_group(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_hazard_async kind, uint32_t most,
                            int read);
 void emu_hazard_wait_all(struct emu_hazard_warp *warp, uint32_t lanes, enum emu_hazard_async kind);
-
-/* ---- wgmma and its registers ------------------------------------------------------------------------------------- */
-
-/* Registers are numbers of the executor's, the same for the same place of the register file. */
-struct emu_hazard_wgmma {
-    const uint32_t *accumulators;
-    uint32_t accumulator_count;
-    const uint32_t *fragments; /* of A, where A is in registers */
-    uint32_t fragment_count;
-    uint32_t shape; /* any number that differs where shape or type of the accumulator do; not 0 */
-};
-
-/* wgmma.mma_async by one warp. The ranges of shared memory that it reads follow by emu_hazard_reads: A's rows of this
-   warp, and all of B. */
-emu_hazard_operation emu_hazard_wgmma_issue(struct emu_hazard_warp *warp, const struct emu_hazard_wgmma *wgmma,
-                                            uint32_t position);
-void emu_hazard_wgmma_fence(struct emu_hazard_warp *warp);
-
-/* An instruction other than wgmma accesses a register of which warp->registers[reg] is not 0. */
-void emu_hazard_register(struct emu_hazard_warp *warp, uint32_t reg, int write, uint32_t position);
-
-/* Another instruction writes a register, known or not. by: the one that it was moved from, or EMU_HAZARD_NOWHERE where
-   it was computed. Moves of constants are not told: compilers make them anywhere. */
-void emu_hazard_written(struct emu_hazard_warp *warp, uint32_t reg, uint32_t by);
 
 #endif

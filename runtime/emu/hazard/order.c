@@ -104,6 +104,10 @@ static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t
         if (r->epoch + 1 == a->operation) /* of one group: several instructions, which nothing orders */
             return read || !a->writes;
         const struct hz_operation *o = &a->cluster->operations[r->epoch];
+        if (o->kind >= EMU_HAZARD_TCGEN05_MMA) {
+            *issued = w->clock.at[o->issuer] >= o->epoch;
+            return hz_tensor_ordered(a, o, read);
+        }
         uint32_t done = read ? o->read_done : o->write_done;
         if (done && known_of(a, o->issuer) >= done) {
             uint32_t mine = lanes_of(lane, mask & r->mask), theirs = lanes_of(r->lane, mask & r->mask);
@@ -249,6 +253,13 @@ static int guess_possible(const struct hz_access *a, const struct hz_record *r)
     return !a->operation && ((mine && read) || (theirs && reads));
 }
 
+/* What was waited for, where tcgen05's own fences alone are missing. */
+static int unfenced_tensor(const struct hz_access *a, const struct hz_record *r)
+{
+    return (r->flags & HZ_ASYNC) && hz_serial_of(r->who) == a->cluster->serial &&
+           hz_tensor_waited(a, &a->cluster->operations[r->epoch], !(r->flags & HZ_WRITE));
+}
+
 static __attribute__((noinline, cold)) void conflict(const struct hz_access *a, const struct hz_record *r, uint8_t lane,
                                                      uint32_t mask, uint64_t address, int issued)
 {
@@ -257,7 +268,7 @@ static __attribute__((noinline, cold)) void conflict(const struct hz_access *a, 
     uint32_t bytes = mask & r->mask;
     struct hz_finding f = {.name = both || late ? EMU_HAZARD_UNORDERED_WRITE : EMU_HAZARD_UNORDERED_READ,
                            .warp = a->warp,
-                           .lanes = a->operation ? a->warp->lanes : lanes_of(lane, bytes),
+                           .lanes = a->operation || lane == HZ_MIXED << 5 ? a->warp->lanes : lanes_of(lane, bytes),
                            .address = address + (unsigned)__builtin_ctz(bytes),
                            .bytes = (uint32_t)__builtin_popcount(bytes),
                            .event = a->h->event,
@@ -279,6 +290,11 @@ static __attribute__((noinline, cold)) void conflict(const struct hz_access *a, 
                   mine, what, other, other_what, what);
     } else if (hz_serial_of(r->who) == 0)
         hz_report(a->h, &f, "%s of what the previous kernel wrote, without griddepcontrol.wait", what);
+    else if (unfenced_tensor(a, r))
+        hz_report(a->h, &f,
+                  "asynchronous %s of tensor memory behind a %s that was waited for, but without tcgen05.fence: "
+                  "::after_thread_sync behind the edge, and ::before_thread_sync by who waited for a tcgen05.ld or st",
+                  what, other_what);
     else if (issued)
         hz_report(a->h, &f, "%s%s of bytes that an asynchronous %s, issued before, may still %s: it was not waited for",
                   mine, what, other_what, other_what);
@@ -336,7 +352,9 @@ __attribute__((cold)) void hz_tell_bytes(const struct hz_access *a, enum emu_haz
                   "if nothing did, whatever orders it");
     else if (name == EMU_HAZARD_UNINIT)
         hz_report(a->h, &f, "%sread of %s memory that nothing has written", a->operation ? "asynchronous " : "",
-                  hz_is_shared(address) ? "shared" : "global");
+                  emu_is_tensor(address)  ? "tensor"
+                  : hz_is_shared(address) ? "shared"
+                                          : "global");
     else
         hz_report(a->h, &f, "%swrite over the bytes of an mbarrier", a->operation ? "asynchronous " : "");
 }
@@ -389,7 +407,7 @@ int hz_covers(const struct hz_access *a, const struct hz_record *r, uint8_t lane
     int issued;
     if ((a->flags & HZ_STRONG) && !(r->flags & HZ_STRONG))
         return 0;
-    if (a->h->options.strict && a->async_proxy != ((r->flags & HZ_ASYNC) != 0))
+    if (a->h->options.strict && !a->tensor && a->async_proxy != ((r->flags & HZ_ASYNC) != 0))
         return 0;
     return ordered(a, r, lane, mask, 1, &issued);
 }

@@ -2,7 +2,8 @@
 
    Components of a cluster's clocks:  0          the previous kernel (griddepcontrol.wait)
                                       1 ...      warps, block by block
-                                      behind     mbarriers: their epoch is the number of phases that have completed
+                                      behind     mbarriers: their epoch is the number of phases that have completed;
+                                                 threads that issue tcgen05.mma: the number of commits that are over
    A warp's own epoch counts its releases; what is labelled e happened before the release that publishes e. Everything
    that a warp knows of another is one number: all that the other did up to that epoch. */
 #ifndef EMU_HAZARD_SHADOW_H
@@ -21,7 +22,7 @@ enum {
     HZ_SERIALS = 1 << (32 - HZ_COMPONENT_BITS),
     HZ_PAGE = 1024,         /* bytes of memory that a page of shadow covers */
     HZ_CHUNK = 16,          /* bytes of memory of one chunk */
-    HZ_SHARED_PAGES = 512,  /* of a block's shared memory */
+    HZ_SHARED_PAGES = 768,  /* of a block's shared memory, and behind EMU_TENSOR_OFFSET of its tensor memory */
     HZ_RECENT = 256,        /* pages of global memory that are found at once */
     HZ_FENCES = 64,         /* proxy fences of a warp that are remembered one by one */
     HZ_READERS_SHARED = 64, /* read records of a chunk */
@@ -149,9 +150,11 @@ struct hz_operation {
     uint32_t phase;                     /* of the barrier, that its signal belongs to */
     uint32_t next;                      /* the same operation's part for another target; or free list */
     uint32_t position;
-    uint32_t block;      /* of the barrier: rank */
-    uint16_t generation; /* of the table's entry */
-    uint8_t kind;        /* emu_hazard_async */
+    uint32_t block;           /* of the barrier: rank */
+    uint32_t shape;           /* of tcgen05.mma: of D, and where it lies; 0: none */
+    uint32_t commits, commit; /* of tcgen05.commit: component of its thread's commits, and its number among them */
+    uint16_t generation;      /* of the table's entry */
+    uint8_t kind;             /* emu_hazard_async */
     uint8_t reads_shared;
     uint8_t layout; /* 1 + 16-byte units of the swizzle's span + 16 x line of 128 bytes that counts as the first of its
                        pattern; 0: unknown */
@@ -203,6 +206,15 @@ struct hz_wgmma_wait {
     uint32_t limit, epoch;
 };
 enum { HZ_WGMMA_WAITS = 32, HZ_WGMMA_GROUPS = 8 };
+
+enum { HZ_TENSOR_FENCES = 32 };
+
+/* What a warp did that orders tcgen05 operations. */
+struct hz_tensor {
+    uint32_t fences[HZ_TENSOR_FENCES]; /* epochs that ended with tcgen05.fence::before_thread_sync: the last ones */
+    uint32_t fence_count;              /* ever */
+    struct hz_clock clock;             /* what it knew at its last tcgen05.fence::after_thread_sync */
+};
 
 /* What the warps of a warpgroup knew when they committed their last groups of wgmmas, by number of the group. */
 struct hz_warpgroup {

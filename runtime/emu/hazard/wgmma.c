@@ -6,6 +6,7 @@
                       |                                          |
                       +-- touched: REG-IN-FLIGHT                 +-- wgmma: WGMMA-FENCE  */
 #include "engine.h"
+#include "matrix.h"
 
 static int in_flight(const struct hz_warp *w, const struct hz_register *r)
 {
@@ -104,6 +105,31 @@ emu_hazard_operation emu_hazard_wgmma_issue(struct emu_hazard_warp *warp, const 
     return operation;
 }
 
+/* A shape that no wgmma has: the register is what a tcgen05.ld writes. */
+enum { LOADED = INT32_MAX };
+
+void emu_hazard_tensor_loads(struct emu_hazard_warp *warp, emu_hazard_operation operation, const uint32_t *registers,
+                             uint32_t count, uint32_t position)
+{
+    struct hz_warp *w = hz_warp_of(warp);
+    for (uint32_t i = 0; i < count && w->cluster->h->options.strict; i++) {
+        if (register_know(w, registers[i]))
+            return;
+        w->registers[registers[i]] = (struct hz_register){
+            .operation = operation, .shape = LOADED, .position = position, .touched = EMU_HAZARD_NOWHERE, .known = 1};
+        w->face.registers[registers[i]] = 1;
+    }
+}
+
+/* PTX ISA 9.7.16.6.4.5: who reads what a tcgen05.ld writes does wait for it; but not for its accesses to memory, and
+   tcgen05.wait::ld is what every kernel has there. */
+static void loaded(struct hz_warp *w, const struct hz_register *r, int write, uint32_t position)
+{
+    finding(w, EMU_HAZARD_REG_IN_FLIGHT, position, r->position,
+            write ? "write of a register of a tcgen05.ld that no tcgen05.wait::ld has covered"
+                  : "read of a register of a tcgen05.ld that no tcgen05.wait::ld has covered");
+}
+
 void emu_hazard_written(struct emu_hazard_warp *warp, uint32_t reg, uint32_t by)
 {
     struct hz_warp *w = hz_warp_of(warp);
@@ -133,6 +159,12 @@ void emu_hazard_register(struct emu_hazard_warp *warp, uint32_t reg, int write, 
     if (reg >= w->face.register_count || !w->registers[reg].known)
         return;
     struct hz_register *r = &w->registers[reg];
+    if (r->shape == LOADED) {
+        w->face.registers[reg] = in_flight(w, r) ? 1 : 0;
+        if (w->face.registers[reg])
+            loaded(w, r, write, position);
+        return;
+    }
     if (in_flight(w, r)) {
         if (r->shape)
             finding(w, EMU_HAZARD_REG_IN_FLIGHT, position, r->position,

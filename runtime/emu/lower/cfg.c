@@ -423,9 +423,12 @@ int emu_slots(struct emu_lowering *l)
         }
     }
     if (!liveness(l, &s)) {
-        /* What a wgmma works on stays where it is until somebody has waited: it gets a slot for itself. */
+        /* What a wgmma works on, or a tcgen05.ld writes, stays where it is until somebody has waited: it gets a slot
+           for itself. */
         for (uint32_t i = 0; i < f->instruction_count; i++) {
             const struct ptx_instruction *in = &f->instructions[i];
+            if (in->opcode == PTX_OP_TCGEN05_LD)
+                each_register(l, &f->operands[in->operands], 1, keep_always, &s);
             if (in->opcode == PTX_OP_WGMMA_MMA_ASYNC) {
                 each_register(l, &f->operands[in->operands], 1, keep_always, &s);
                 if (f->operands[in->operands + 1].kind == PTX_OPERAND_VECTOR)

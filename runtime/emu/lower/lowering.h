@@ -100,13 +100,14 @@ struct emu_list *emu_list(struct emu_lowering *l, uint32_t count);
 void *emu_lower_extra(struct emu_lowering *l, size_t bytes);
 
 /* Lower one instruction: by the tables of arithmetic, by ops.c and control.c (moves, memory, control, warps), by
-   tensor.c (barriers in memory, asynchronous copies, matrices). 0: not theirs. */
+   tensor.c (barriers in memory, asynchronous copies, matrices), by tcgen05.c. 0: not theirs. */
 int emu_lower_row(struct emu_lowering *l);
 int emu_lower_other(struct emu_lowering *l);
 int emu_lower_control(struct emu_lowering *l); /* looks at the guard itself */
 int emu_lower_warp(struct emu_lowering *l);
 int emu_lower_tensor(struct emu_lowering *l);
 int emu_lower_texture(struct emu_lowering *l); /* texture.c */
+int emu_lower_tcgen05(struct emu_lowering *l);
 
 /* shared.c: fills the module's shared_offset and what stands beside it. */
 int emu_place_shared(struct emu_module *module, const char *entry, struct tw_error *error);

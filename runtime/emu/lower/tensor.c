@@ -540,5 +540,5 @@ static int lower_matrix(struct emu_lowering *l)
 
 int emu_lower_tensor(struct emu_lowering *l)
 {
-    return lower_copy(l) || lower_matrix(l);
+    return lower_copy(l) || lower_matrix(l) || emu_lower_tcgen05(l);
 }

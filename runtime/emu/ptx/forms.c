@@ -209,13 +209,13 @@ static void compile_pattern(struct ptx_parser *p, struct ptx_form *form, const c
         const char *text;
         uint8_t kind, slot;
     } words[] = {
-        {"b16", PATTERN_WIDTH, 16},   {"b32", PATTERN_WIDTH, 32},      {"b64", PATTERN_WIDTH, 64},
-        {"ptr", PATTERN_POINTER, 0},  {"xN", PATTERN_MATRIX, 0},       {"pred", PATTERN_PREDICATE, 0},
-        {"imm", PATTERN_INTEGER, 0},  {"fimm", PATTERN_NUMBER, 0},     {"a", PATTERN_ADDRESS, 0},
-        {"o", PATTERN_TEXTURE, 0},    {"t", PATTERN_TENSOR, 0},        {"offs", PATTERN_OFFSETS, 0},
-        {"D", PATTERN_FRAGMENT, 'D'}, {"A", PATTERN_FRAGMENT, 'A'},    {"B", PATTERN_FRAGMENT, 'B'},
-        {"C", PATTERN_FRAGMENT, 'C'}, {"label", PATTERN_LABEL, 0},     {"mov", PATTERN_MOV, 0},
-        {"call", PATTERN_CALL, 0},    {"targets", PATTERN_TARGETS, 0},
+        {"b16", PATTERN_WIDTH, 16},     {"b32", PATTERN_WIDTH, 32},   {"b64", PATTERN_WIDTH, 64},
+        {"ptr", PATTERN_POINTER, 0},    {"xN", PATTERN_MATRIX, 0},    {"x4", PATTERN_MATRIX, 4},
+        {"pred", PATTERN_PREDICATE, 0}, {"imm", PATTERN_INTEGER, 0},  {"fimm", PATTERN_NUMBER, 0},
+        {"a", PATTERN_ADDRESS, 0},      {"o", PATTERN_TEXTURE, 0},    {"t", PATTERN_TENSOR, 0},
+        {"offs", PATTERN_OFFSETS, 0},   {"D", PATTERN_FRAGMENT, 'D'}, {"A", PATTERN_FRAGMENT, 'A'},
+        {"B", PATTERN_FRAGMENT, 'B'},   {"C", PATTERN_FRAGMENT, 'C'}, {"label", PATTERN_LABEL, 0},
+        {"mov", PATTERN_MOV, 0},        {"call", PATTERN_CALL, 0},    {"targets", PATTERN_TARGETS, 0},
     };
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++)
         if (same(text, length, words[i].text)) {

@@ -42,7 +42,7 @@ enum ptx_pattern_kind {
 
 struct ptx_pattern {
     uint8_t kind;
-    uint8_t slot; /* TYPED: which type, from 0; WIDTH: bits; FRAGMENT: 'D', 'A', 'B', 'C' */
+    uint8_t slot; /* TYPED: which type, from 0; WIDTH: bits; MATRIX: how many, or 0; FRAGMENT: 'D', 'A', 'B', 'C' */
     char suffix;  /* TYPED: '+', 'w', 'v', 't', 'g', 's' or 0 */
     uint8_t destination;
     uint8_t sink; /* `_` allowed */

@@ -173,7 +173,7 @@ static void put_mnemonic(struct text *text, const struct ptx_instruction *i)
         if (i->mods >> (flag - 1) & 1)
             put(text, ".%s", ptx_modifier_texts[flag]);
     if (i->vector)
-        put(text, ".v%u", i->vector);
+        put(text, i->opcode == PTX_OP_TCGEN05_LD || i->opcode == PTX_OP_TCGEN05_ST ? ".x%u" : ".v%u", i->vector);
     for (unsigned t = 0; t < i->type_count; t++)
         put(text, ".%s", ptx_types[i->type[t]].text);
 }

@@ -293,8 +293,13 @@ static int check(struct ptx_parser *p, const struct ptx_instruction *i, const st
         return value(raw, pattern->slot, 0, pattern->destination, pattern->sink, why);
     case PATTERN_POINTER:
         return value(raw, raw->bits == 32 ? 32 : 64, 0, 0, 0, why);
-    case PATTERN_MATRIX:
-        return elements(p, raw, i->vector, 32, pattern, PTX_B32, why);
+    case PATTERN_MATRIX: {
+        unsigned each = i->operation == PTX_MOD_S_16X128B ? 2 : i->operation == PTX_MOD_S_16X256B ? 4 : 1;
+        unsigned count = pattern->slot ? pattern->slot : i->vector * each;
+        if (count > 128)
+            return snprintf(why, WHY, "would have %u registers, 128 are the most", count), 0;
+        return elements(p, raw, count, 32, pattern, PTX_B32, why);
+    }
     case PATTERN_PREDICATE:
         if (pattern->destination && kind == PTX_OPERAND_NONE && !raw->is_name)
             return 1;

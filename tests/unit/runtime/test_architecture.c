@@ -16,7 +16,8 @@ static void rows_are_found(void **state)
         assert_non_null(strstr(tw_architecture_names(names, sizeof names), a->name));
         assert_true(a == tw_architectures || a->major * 10 + a->minor >= a[-1].major * 10 + a[-1].minor);
     }
-    assert_string_equal(tw_architecture_names(names, sizeof names), "sm_80, sm_86, sm_89, sm_90, sm_90a and sm_120a");
+    assert_string_equal(tw_architecture_names(names, sizeof names),
+                        "sm_80, sm_86, sm_89, sm_90, sm_90a, sm_100a and sm_120a");
     assert_string_equal(tw_architecture_names(names, 9), "sm_80, s");
 }
 
