@@ -558,7 +558,7 @@ static int prepare(struct emu_module *module, const char *entry, struct tw_error
         return tw_fail(error, TW_ERROR_MEMORY, "no memory");
     for (uint32_t i = 0; i < ptx->function_count; i++)
         for (uint32_t k = 0; k < ptx->functions[i].instruction_count; k++)
-            module->has_wgmma |= ptx->functions[i].instructions[k].opcode == PTX_OP_WGMMA_MMA_ASYNC;
+            module->has_wgmma |= (uint8_t)ptx_is_wgmma(&ptx->functions[i].instructions[k]);
     int status = emu_place_shared(module, entry, error);
     if (!status && !module->image)
         status = place_variables(module, error);
