@@ -27,7 +27,7 @@ static const struct kind kinds[] = {
 };
 enum { KINDS = sizeof kinds / sizeof kinds[0] };
 
-enum layout { PLAIN, SWIZZLED, WIDE, TURNED, LAYOUTS }; /* A 32B and B 64B; both 128B; along M and N, of 16 bits */
+enum layout { PLAIN, SWIZZLED, WIDE, TURNED, NARROW }; /* A 32B and B 64B; both 128B; along M and N, of 16 bits */
 
 struct trial {
     const struct kind *kind;
@@ -101,7 +101,7 @@ static unsigned place(enum layout layout, int is_a, unsigned row, unsigned x)
 
 static uint64_t descriptor(enum layout layout, int is_a)
 {
-    unsigned span = layout == WIDE ? 128 : is_a ? 32 : 64, chunks = is_a ? 2 : 4;
+    unsigned span = layout == WIDE ? 128 : is_a || layout == NARROW ? 32 : 64, chunks = is_a ? 2 : 4;
     if (layout == PLAIN || layout == TURNED)
         return UINT64_C(8) << 16 | (uint64_t)chunks * 8 << 32;
     return UINT64_C(1) << 16 | (uint64_t)(8 * span / 16) << 32 | (uint64_t)(span == 128 ? 1 : span == 64 ? 2 : 3) << 62;
@@ -445,6 +445,23 @@ static void other_selectors_and_shapes(void **state)
     }
 }
 
+/* Rows of B are 64 bytes long along K: a swizzle of 32 has no place for them. */
+static void a_narrow_swizzle(void **state)
+{
+    (void)state;
+    struct trial t = trial_of(2);
+    struct lab lab;
+    struct tw_error error;
+    t.layout = NARROW;
+    open_lab(&lab);
+    assert_true(launch(&lab, &t, &error) != TW_OK);
+    const struct emu_report *report = emu_device_report(lab.device, 0);
+    assert_true(report && !strcmp(report->name, "ILLEGAL"));
+    if (!strstr(report->text, "rows of 64 bytes along K, more than its swizzle of 32B: give it 64B or 128B"))
+        fail_msg("%s", report->text);
+    lab_close(&lab);
+}
+
 /* A result that is read before a wait covers it. */
 static void a_missing_wait(void **state)
 {
@@ -472,6 +489,7 @@ int main(void)
     const struct CMUnitTest refusing[] = {
         cmocka_unit_test(no_pattern),
         cmocka_unit_test(other_selectors_and_shapes),
+        cmocka_unit_test(a_narrow_swizzle),
         cmocka_unit_test(a_missing_wait),
     };
     int failed = cmocka_run_group_tests_name("emu sparse", computing, NULL, NULL);

@@ -11,7 +11,8 @@
        8 bits          every lane (the selector is 0): chunks 8h .. 8h + 7, h = l / 2 % 2, of row q + 8 (l % 2)
 
    What is given is multiplied with the elements of B at its places, as a dense wgmma of half the depth multiplies; the
-   other elements of B are not looked at. */
+   other elements of B are not looked at. So PTX; what an H200 computes has not been compared (ON_GPU=1 lets
+   tests/emu/test_sparse.c do that). */
 #ifndef EMU_SPARSE_H
 #define EMU_SPARSE_H
 

@@ -165,6 +165,20 @@ static size_t b_bytes(const struct emu_matrix *m)
     return (size_t)m->n * emu_matrix_depth(m) * (m->bits_a / 8u);
 }
 
+/* Rows of 64 bytes in a swizzle of 32: nothing says where their second half lies. */
+static enum emu_fault_kind sparse_layout(const struct emu_matrix *m, uint64_t b, struct emu_fault *fault)
+{
+    struct emu_descriptor d;
+    emu_descriptor_decode(b, &d);
+    unsigned bytes = emu_matrix_depth(m) * (m->bits_a / 8u);
+    if (m->trans_b || !d.span || d.span >= bytes)
+        return EMU_FAULT_NONE;
+    return emu_fail(fault, EMU_FAULT_ILLEGAL, d.start,
+                    "operand B of a sparse wgmma has rows of %u bytes along K, more than its swizzle of %uB: give it "
+                    "64B or 128B",
+                    bytes, d.span);
+}
+
 static enum emu_fault_kind wgmma_read(void *context, void *payload, struct emu_fault *fault)
 {
     const struct flight *flight = payload;
@@ -248,7 +262,8 @@ const struct emu_op *emu_op_wgmma(struct emu_warp *warp, const struct emu_op *op
         .memory = &warp->block->cluster->bytes, .issuer = emu_issuer(warp, 0), .tag = (uintptr_t)op};
     struct emu_fault fault;
     emu_aligned(warp, op);
-    if (m->sparse && emu_sparse_places(m->bits_a, m->selector, EMU_W(m->metadata), &flight.sparse, &fault))
+    if (m->sparse && (emu_sparse_places(m->bits_a, m->selector, EMU_W(m->metadata), &flight.sparse, &fault) ||
+                      sparse_layout(m, flight.b_descriptor, &fault)))
         return emu_fault_at(warp, op, &fault);
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_watch_wgmma(warp, op, m, flight.a_descriptor, flight.b_descriptor, &issue.tag);
