@@ -22,7 +22,11 @@ enum {
     KIND_PTX = 1,
     FLAG_LZ4 = 0x2000,  /* nvcc before 12.8 */
     FLAG_ZSTD = 0x8000, /* from 12.8 on */
-    MOST = 1 << 28      /* bytes of PTX */
+    MOST = 1 << 28,     /* bytes of PTX */
+    /* A payload of so many bytes unpacks to so many times as many at most, and some more for nothing. PTX packs to a
+       tenth; LZ4 knows no more than 255. A short file must not ask for much memory. */
+    MOST_TIMES = 256,
+    MOST_FOR_NOTHING = 1 << 16
 };
 
 static uint64_t number(const unsigned char *at, int bytes)
@@ -76,12 +80,24 @@ static int next(const unsigned char *fatbin, size_t bytes, size_t *offset, struc
     return 0;
 }
 
+static int is_packed(const struct entry *entry)
+{
+    return (entry->flags & (FLAG_LZ4 | FLAG_ZSTD)) != 0;
+}
+
+/* It says that it unpacks to more than it can. */
+static int unlikely(const struct entry *entry)
+{
+    return is_packed(entry) &&
+           (entry->unpacked > MOST || entry->unpacked > MOST_FOR_NOTHING + (uint64_t)MOST_TIMES * entry->bytes);
+}
+
 /* A zero goes behind the text. NULL: damaged, or no memory. */
 static char *unpack(const struct entry *entry, size_t *count)
 {
-    int packed = (entry->flags & (FLAG_LZ4 | FLAG_ZSTD)) != 0;
+    int packed = is_packed(entry);
     uint64_t room = packed ? entry->unpacked : entry->bytes;
-    char *text = room <= MOST ? malloc((size_t)room + 1) : NULL;
+    char *text = room <= MOST && !unlikely(entry) ? malloc((size_t)room + 1) : NULL;
     if (!text)
         return NULL;
     *count = (size_t)room;
@@ -150,7 +166,12 @@ char *cu_fatbin_ptx(const void *fatbin, size_t bytes, const char *arch, size_t *
     }
     if (best)
         return best;
-    if (status < 0)
+    if (status < 0 && entry.kind == KIND_PTX && unlikely(&entry))
+        snprintf(
+            why, FATBIN_WHY,
+            "the fat binary is damaged: %zu bytes of packed PTX are said to unpack to %llu, more than %d times as many",
+            entry.bytes, (unsigned long long)entry.unpacked, MOST_TIMES);
+    else if (status < 0)
         snprintf(why, FATBIN_WHY, "the fat binary is damaged");
     else if (*other)
         snprintf(why, FATBIN_WHY, "its PTX is for %s, which does not run on %s", other, arch);

@@ -69,9 +69,14 @@ static struct plan load_plan(const char *text, size_t size)
 /* ---- Memory: with a ceiling, and a failure where the plan says --------------------------------------------------- */
 
 struct load_heap {
-    size_t held;
+    size_t held, peak;
     unsigned calls, fail;
 };
+
+/* Bytes that the last input made the emulator hold at a time. */
+static size_t load_peak;
+/* Kernels that were launched. */
+static unsigned load_launched;
 
 union load_header {
     size_t bytes;
@@ -89,6 +94,7 @@ static void *load_realloc(void *self, void *old, size_t bytes)
     if (!header)
         return NULL;
     heap->held = heap->held - before + bytes;
+    heap->peak = heap->held > heap->peak ? heap->held : heap->peak;
     header->bytes = bytes;
     return header + 1;
 }
@@ -203,6 +209,7 @@ static void load_launches(const struct plan *p, struct tw_device *device, const 
             abort();
         return;
     }
+    load_launched++;
     size_t bytes = f->param_bytes < LOAD_PARAMS ? (size_t)f->param_bytes : LOAD_PARAMS;
     unsigned char *params = aligned_alloc(128, (bytes + 128) / 128 * 128);
     if (!params)
@@ -290,6 +297,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         load_launches(&p, device, &load, ptx, f, buffer);
     }
 end:
+    load_peak = heap.peak;
     if (device)
         tw_device_close(device);
     ptx_free(ptx);

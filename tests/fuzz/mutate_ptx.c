@@ -37,12 +37,12 @@ static const char *const lines[] = {
     "griddepcontrol.wait;", "griddepcontrol.launch_dependents;", "bar.warp.sync -1;", "nanosleep.u32 10;", "{", "}",
     ".reg .b32 %fuzz<3>;", ".local .align 8 .b8 fuzz_local[64];", ".shared .align 128 .b8 fuzz_shared[256];"};
 
-static uint64_t state;
+static uint64_t mutate_state;
 
 static size_t pick(size_t below)
 {
-    state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return below ? (size_t)(state >> 33) % below : 0;
+    mutate_state = mutate_state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+    return below ? (size_t)(mutate_state >> 33) % below : 0;
 }
 
 /* Replace cut bytes at `at` by put bytes of text; the size after it, or before where it does not fit. */
@@ -182,7 +182,7 @@ static size_t mutate(uint8_t *data, size_t size, size_t most)
 
 size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned seed)
 {
-    state = seed;
+    mutate_state = seed;
     if (size < 2 || !pick(8))
         return LLVMFuzzerMutate(data, size, most);
     for (size_t n = 1 + pick(4); n && size; n--)
@@ -194,7 +194,7 @@ size_t LLVMFuzzerCustomMutator(uint8_t *data, size_t size, size_t most, unsigned
 size_t LLVMFuzzerCustomCrossOver(const uint8_t *a, size_t a_size, const uint8_t *b, size_t b_size, uint8_t *out,
                                  size_t most, unsigned seed)
 {
-    state = seed;
+    mutate_state = seed;
     if (a_size > most)
         a_size = most;
     memcpy(out, a, a_size);

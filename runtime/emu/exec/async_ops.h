@@ -43,13 +43,21 @@ struct emu_matrix {
     struct emu_where address;
     uint8_t count, trans; /* ldmatrix, stmatrix */
     uint8_t is_f64, bits_a, bits_d;
-    uint16_t m, n, k;
-    int kind; /* emu_tc_kind */
+    uint16_t m, n, k;         /* k: as A has it, half of B's where it is sparse */
+    int kind;                 /* emu_tc_kind; of a sparse wgmma the dense one's of this k */
+    uint8_t sparse, selector; /* A is sparse; which lanes give metadata */
+    uint32_t metadata;        /* lanes */
     uint8_t a_in_registers, trans_a, trans_b, negate_a, negate_b;
     uint32_t a_count, b_count, c_count, d_count;  /* registers */
     uint32_t a_descriptor, b_descriptor, scale_d; /* lanes, lanes, predicate operand */
     uint32_t *a, *b, *c, *d;                      /* offsets */
 };
+
+/* k of B. */
+static inline unsigned emu_matrix_depth(const struct emu_matrix *m)
+{
+    return (unsigned)m->k << m->sparse;
+}
 
 /* wmma. Of a load or store d is the fragment. */
 struct emu_wmma {

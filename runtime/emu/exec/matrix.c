@@ -2,6 +2,7 @@
    back. */
 #include "copies.h"
 #include "emu/async/fragments.h"
+#include "emu/async/sparse.h"
 #include "emu/async/tensor_core.h"
 #include "event.h"
 #include "watch.h"
@@ -145,6 +146,7 @@ struct flight {
     uint64_t a_descriptor, b_descriptor;
     uint32_t frame, mask;
     int scale_d;
+    struct emu_sparse sparse; /* of a sparse A */
 };
 
 /* The payload: the flight, then A and B as dense arrays. */
@@ -160,7 +162,21 @@ static size_t a_bytes(const struct emu_matrix *m)
 
 static size_t b_bytes(const struct emu_matrix *m)
 {
-    return (size_t)m->n * m->k * (m->bits_a / 8u);
+    return (size_t)m->n * emu_matrix_depth(m) * (m->bits_a / 8u);
+}
+
+/* Rows of 64 bytes in a swizzle of 32: nothing says where their second half lies. */
+static enum emu_fault_kind sparse_layout(const struct emu_matrix *m, uint64_t b, struct emu_fault *fault)
+{
+    struct emu_descriptor d;
+    emu_descriptor_decode(b, &d);
+    unsigned bytes = emu_matrix_depth(m) * (m->bits_a / 8u);
+    if (m->trans_b || !d.span || d.span >= bytes)
+        return EMU_FAULT_NONE;
+    return emu_fail(fault, EMU_FAULT_ILLEGAL, d.start,
+                    "operand B of a sparse wgmma has rows of %u bytes along K, more than its swizzle of %uB: give it "
+                    "64B or 128B",
+                    bytes, d.span);
 }
 
 static enum emu_fault_kind wgmma_read(void *context, void *payload, struct emu_fault *fault)
@@ -186,8 +202,11 @@ static enum emu_fault_kind wgmma_read(void *context, void *payload, struct emu_f
         if (kind)
             return kind;
     }
-    struct emu_operand operand = {
-        .descriptor = flight->b_descriptor, .bytes = bytes, .mn_major = m->trans_b, .rows = m->n, .k = m->k};
+    struct emu_operand operand = {.descriptor = flight->b_descriptor,
+                                  .bytes = bytes,
+                                  .mn_major = m->trans_b,
+                                  .rows = m->n,
+                                  .k = emu_matrix_depth(m)};
     return emu_operand_gather(&operand, warp->block->shared, warp->block->shared_end, b, fault);
 }
 
@@ -212,8 +231,11 @@ static enum emu_fault_kind wgmma_write(void *context, void *payload, struct emu_
     if (m->negate_a)
         emu_tc_negate(row->a, (size_t)16 * m->k, a);
     if (m->negate_b)
-        emu_tc_negate(row->b, (size_t)m->n * m->k, b);
-    emu_tc_accumulate((enum emu_tc_kind)m->kind, 16, m->n, a, b, d);
+        emu_tc_negate(row->b, (size_t)m->n * emu_matrix_depth(m), b);
+    if (m->sparse)
+        emu_sparse_accumulate((enum emu_tc_kind)m->kind, &flight->sparse, m->n, a, b, d);
+    else
+        emu_tc_accumulate((enum emu_tc_kind)m->kind, 16, m->n, a, b, d);
     targets(frame, m->d, m->d_count, out);
     emu_fragment_scatter_d(out, m->n, m->bits_d, flight->mask, d);
     return EMU_FAULT_NONE;
@@ -240,6 +262,9 @@ const struct emu_op *emu_op_wgmma(struct emu_warp *warp, const struct emu_op *op
         .memory = &warp->block->cluster->bytes, .issuer = emu_issuer(warp, 0), .tag = (uintptr_t)op};
     struct emu_fault fault;
     emu_aligned(warp, op);
+    if (m->sparse && (emu_sparse_places(m->bits_a, m->selector, EMU_W(m->metadata), &flight.sparse, &fault) ||
+                      sparse_layout(m, flight.b_descriptor, &fault)))
+        return emu_fault_at(warp, op, &fault);
     if (EMU_UNLIKELY(warp->hazard != NULL))
         emu_watch_wgmma(warp, op, m, flight.a_descriptor, flight.b_descriptor, &issue.tag);
     warp->wgmma = op;

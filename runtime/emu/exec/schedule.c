@@ -467,6 +467,26 @@ static uint32_t occupancy(const struct emu_launch *launch)
     return blocks ? blocks : 1;
 }
 
+/* How many clusters are resident at a time. Local memory is held for those alone, and half of it more to grow into;
+   where it is much, fewer are, so that a short text does not ask for much memory. One always is. */
+static int limit_residents(struct emu_launch *launch, const struct tw_launch *given, struct tw_error *error)
+{
+    const uint64_t most_local = UINT64_C(2) << 30;
+    uint64_t threads = (uint64_t)launch->cluster_blocks * launch->threads;
+    uint64_t fit = most_local / (threads * launch->entry->local_bytes * 3 / 2 + 1);
+    uint64_t resident = (uint64_t)occupancy(launch) * launch->sms / launch->cluster_blocks;
+    resident = fit < resident ? fit : resident;
+    launch->resident_limit = resident ? (uint32_t)resident : 1;
+    if (!(given->flags & TW_LAUNCH_COOPERATIVE) || launch->cluster_total <= launch->resident_limit)
+        return TW_OK;
+    return tw_fail(
+        error, TW_ERROR_INVALID,
+        "%s: a cooperative launch of %llu blocks, %u fit at a time; a thread has %u bytes of local memory, of "
+        "which the emulator holds 2 GiB",
+        given->kernel->entry, (unsigned long long)launch->cluster_total * launch->cluster_blocks,
+        launch->resident_limit * launch->cluster_blocks, launch->entry->local_bytes);
+}
+
 uint32_t emu_launch_registers(const struct tw_architecture *arch, const struct emu_function *entry, uint32_t warps)
 {
     const struct ptx_function *f = entry->ptx;
@@ -556,18 +576,6 @@ static int choose_blocks(struct emu_launch *launch, const struct tw_launch *give
     return TW_OK;
 }
 
-/* How many clusters are resident at a time. */
-static int find_room(struct emu_launch *launch, const struct tw_launch *given, struct tw_error *error)
-{
-    uint64_t resident = (uint64_t)occupancy(launch) * launch->sms / launch->cluster_blocks;
-    launch->resident_limit = resident ? (uint32_t)resident : 1;
-    if (!(given->flags & TW_LAUNCH_COOPERATIVE) || launch->cluster_total <= launch->resident_limit)
-        return TW_OK;
-    return tw_fail(error, TW_ERROR_INVALID, "%s: a cooperative launch of %llu blocks, %u fit at a time",
-                   given->kernel->entry, (unsigned long long)launch->cluster_total * launch->cluster_blocks,
-                   launch->resident_limit * launch->cluster_blocks);
-}
-
 static void tables_free(struct emu_launch *launch)
 {
     struct tw_runtime *rt = launch->device->device.rt;
@@ -600,7 +608,7 @@ int emu_launch_run(struct emu_device *device, const struct tw_launch *given, str
         goto done;
     status = choose_blocks(launch, given, error);
     if (!status)
-        status = find_room(launch, given, error);
+        status = limit_residents(launch, given, error);
     if (status)
         goto done;
     launch->params_bytes = (uint32_t)given->params_bytes;

@@ -533,7 +533,7 @@ void emu_watch_wgmma(struct emu_warp *warp, const struct emu_op *op, const struc
                                      .accumulator_count = m->d_count,
                                      .fragments = fragments,
                                      .fragment_count = m->a_in_registers ? m->a_count : 0,
-                                     .shape = 1 + (uint32_t)m->kind * 512 + m->n};
+                                     .shape = 1 + ((uint32_t)m->kind * 2 + m->sparse) * 512 + m->n};
     emu_hazard_operation handle = emu_hazard_wgmma_issue(warp->hazard, &wgmma, emu_position(warp, op));
     unsigned lane = emu_first(warp->lanes.mask);
     unsigned bytes = m->bits_a / 8u;
@@ -545,7 +545,8 @@ void emu_watch_wgmma(struct emu_warp *warp, const struct emu_op *op, const struc
                                   .k = m->k};
     if (!m->a_in_registers)
         emu_watch_operand(warp, op, handle, lane, &operand, "A");
-    operand = (struct emu_operand){.descriptor = b, .bytes = bytes, .mn_major = m->trans_b, .rows = m->n, .k = m->k};
+    operand = (struct emu_operand){
+        .descriptor = b, .bytes = bytes, .mn_major = m->trans_b, .rows = m->n, .k = emu_matrix_depth(m)};
     emu_watch_operand(warp, op, handle, lane, &operand, "B");
     *tag = emu_watch_tag(warp->launch, op, handle);
 }

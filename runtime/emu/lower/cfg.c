@@ -243,7 +243,7 @@ void emu_each_register(struct emu_lowering *l, uint32_t number,
 {
     const struct ptx_instruction *in = &l->function->instructions[number];
     uint32_t dest = ptx_written(in);
-    int both = in->opcode == PTX_OP_WGMMA_MMA_ASYNC;
+    int both = ptx_is_wgmma(in);
     for (uint32_t i = 0; i < in->operand_count; i++) {
         int is_dest = i < 2 && (dest >> i & 1);
         if (is_dest == written || (both && i == 0))
@@ -429,7 +429,7 @@ int emu_slots(struct emu_lowering *l)
             const struct ptx_instruction *in = &f->instructions[i];
             if (in->opcode == PTX_OP_TCGEN05_LD)
                 each_register(l, &f->operands[in->operands], 1, keep_always, &s);
-            if (in->opcode == PTX_OP_WGMMA_MMA_ASYNC) {
+            if (ptx_is_wgmma(in)) {
                 each_register(l, &f->operands[in->operands], 1, keep_always, &s);
                 if (f->operands[in->operands + 1].kind == PTX_OPERAND_VECTOR)
                     each_register(l, &f->operands[in->operands + 1], 0, keep_always, &s);
@@ -474,7 +474,7 @@ void emu_touched(struct emu_lowering *l)
         t.count = 0;
         for (uint32_t i = 0; i < n; i++) {
             start[i] = t.count;
-            if (l->function->instructions[i].opcode == PTX_OP_WGMMA_MMA_ASYNC)
+            if (ptx_is_wgmma(&l->function->instructions[i]))
                 continue;
             emu_each_register(l, i, touch, &t, 0);
             emu_each_register(l, i, touch, &t, 1);

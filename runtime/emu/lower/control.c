@@ -132,8 +132,10 @@ static int set_function(struct emu_lowering *l, const struct ptx_function *calle
             return 0;
         const char *name = ptx_name(l->ptx, callee->name);
         int is_cuda = strncmp(name, "cuda", 4) == 0;
-        emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "function %s has no body%s", name,
-                       is_cuda ? ": launches and conditions of graphs by kernels are not emulated" : "");
+        emu_lower_fail(
+            l, TW_ERROR_UNSUPPORTED, "function %s has no body%s", name,
+            is_cuda ? ": launches and conditions of graphs by kernels are not emulated; let the host decide and launch"
+                    : "");
         return 1;
     }
     for (uint32_t i = 0; i < callee->param_count + callee->return_count; i++) {

@@ -8,6 +8,12 @@
 #include "emu/hazard/hazard.h"
 #include "lowering.h"
 
+enum {
+    MOST_LOCAL = 1 << 28,    /* bytes of a thread; a launch has a lower limit, the device's stack_bytes */
+    MOST_CONSTANT = 1 << 16, /* bytes: CUDA C++ Programming Guide, technical specifications by compute capability */
+    MOST_GLOBAL = 1 << 30    /* bytes that a module may declare */
+};
+
 /* ---- Memory of a module ------------------------------------------------------------------------------------------ */
 
 void *emu_extra(struct emu_module *module, size_t bytes)
@@ -460,9 +466,11 @@ int emu_lower(struct emu_module *module, uint32_t function, struct emu_function 
         area = f->param_area_bytes > f->param_bytes ? f->param_area_bytes - out->param_skip : 0;
     }
     uint64_t align = f->local_align > 16 ? f->local_align : 16;
-    if (area + f->local_bytes > (1u << 28))
-        return tw_fail(error, TW_ERROR_UNSUPPORTED, "function %s needs %llu bytes of local memory a thread",
-                       ptx_name(module->ptx, f->name), (unsigned long long)(area + f->local_bytes));
+    if (area + f->local_bytes > MOST_LOCAL)
+        return tw_fail(error, TW_ERROR_UNSUPPORTED,
+                       "function %s needs %llu bytes of local memory a thread: a GPU has %u, put large arrays into "
+                       "global memory",
+                       ptx_name(module->ptx, f->name), (unsigned long long)(area + f->local_bytes), 1u << 19);
     out->local_offset = (uint32_t)((area + align - 1) & ~(align - 1));
     out->local_bytes = (uint32_t)((out->local_offset + f->local_bytes + 15) & ~UINT64_C(15));
     out->position = module->positions;
@@ -490,9 +498,38 @@ int emu_lower(struct emu_module *module, uint32_t function, struct emu_function 
 
 /* ---- Modules ----------------------------------------------------------------------------------------------------- */
 
+/* A short text must not ask for all memory. */
+static int check_sizes(const struct ptx_module *ptx, struct tw_error *error)
+{
+    uint64_t bytes[2] = {0, 0};
+    for (uint32_t i = 0; i < ptx->variable_count; i++) {
+        const struct ptx_variable *v = &ptx->variables[i];
+        int is_constant = v->space == PTX_SPACE_CONST;
+        if (v->space != PTX_SPACE_GLOBAL && !is_constant)
+            continue;
+        bytes[is_constant] += v->bytes; /* each at most PTX_VARIABLE_BYTES, and of a checked sum */
+        if (bytes[0] > MOST_GLOBAL)
+            return tw_fail(error, TW_ERROR_UNSUPPORTED,
+                           "variable %s of %llu bytes: the variables in global memory have %llu bytes up to it, more "
+                           "than %u, which the emulator lets a module declare; allocate large memory (cudaMalloc)",
+                           ptx_name(ptx, v->name), (unsigned long long)v->bytes, (unsigned long long)bytes[0],
+                           MOST_GLOBAL);
+        if (bytes[1] > MOST_CONSTANT)
+            return tw_fail(error, TW_ERROR_UNSUPPORTED,
+                           "variable %s of %llu bytes: the variables in constant memory have %llu bytes up to it, more "
+                           "than the %u that a GPU has; put them into global memory",
+                           ptx_name(ptx, v->name), (unsigned long long)v->bytes, (unsigned long long)bytes[1],
+                           MOST_CONSTANT);
+    }
+    return TW_OK;
+}
+
 static int place_variables(struct emu_module *module, struct tw_error *error)
 {
     const struct ptx_module *ptx = module->ptx;
+    int wrong = check_sizes(ptx, error);
+    if (wrong)
+        return wrong;
     for (uint32_t i = 0; i < ptx->variable_count; i++) {
         const struct ptx_variable *v = &ptx->variables[i];
         if (v->space != PTX_SPACE_GLOBAL && v->space != PTX_SPACE_CONST)
@@ -558,7 +595,7 @@ static int prepare(struct emu_module *module, const char *entry, struct tw_error
         return tw_fail(error, TW_ERROR_MEMORY, "no memory");
     for (uint32_t i = 0; i < ptx->function_count; i++)
         for (uint32_t k = 0; k < ptx->functions[i].instruction_count; k++)
-            module->has_wgmma |= ptx->functions[i].instructions[k].opcode == PTX_OP_WGMMA_MMA_ASYNC ||
+            module->has_wgmma |= ptx_is_wgmma(&ptx->functions[i].instructions[k]) ||
                                  ptx->functions[i].instructions[k].opcode == PTX_OP_TCGEN05_LD;
     int status = emu_place_shared(module, entry, error);
     if (!status && !module->image)

@@ -1,5 +1,6 @@
 /* Lowering of barriers in memory, asynchronous copies and matrix instructions. */
 #include "emu/async/async.h"
+#include "emu/async/sparse.h"
 #include "emu/async/tensor_core.h"
 #include "lowering.h"
 
@@ -267,12 +268,13 @@ static int find_kind(struct emu_lowering *l, struct emu_matrix *m, enum emu_tc_e
     int ta = tc_type(a), tb = tc_type(b), td = tc_type(d);
     m->m = in->m;
     m->n = in->n;
-    m->k = in->k;
+    m->sparse = in->opcode == PTX_OP_WGMMA_SP;
+    m->k = (uint16_t)(in->k >> m->sparse);
     m->bits_a = ptx_types[a].bits;
     m->bits_d = ptx_types[d].bits;
     m->is_f64 = a == PTX_F64;
     m->kind = ta < 0 || tb < 0 || td < 0 ? -1
-                                         : emu_tc_find(engine, in->m, in->k, (enum emu_tc_type)ta, (enum emu_tc_type)tb,
+                                         : emu_tc_find(engine, in->m, m->k, (enum emu_tc_type)ta, (enum emu_tc_type)tb,
                                                        (enum emu_tc_type)td, (in->mods & PTX_FLAG(SATFINITE)) != 0);
     if (m->kind < 0)
         emu_lower_fail(l, TW_ERROR_UNSUPPORTED, "the arithmetic of this shape and these types is not emulated");
@@ -354,8 +356,8 @@ static uint64_t constant_of(struct emu_lowering *l, unsigned operand)
                : 0;
 }
 
-/* operands: D, A (registers or descriptor), B's descriptor, scale-d, imm-scale-a, imm-scale-b, imm-trans-a (of a
-   descriptor), imm-trans-b */
+/* operands: D, A (registers or descriptor), B's descriptor, of a sparse one metadata and selector, scale-d,
+   imm-scale-a, imm-scale-b, imm-trans-a (of a descriptor), imm-trans-b */
 static void wgmma(struct emu_lowering *l)
 {
     const struct ptx_instruction *in = l->instruction;
@@ -368,9 +370,19 @@ static void wgmma(struct emu_lowering *l)
     else
         m->a_descriptor = emu_operand(l, &l->operands[1], 'l');
     m->b_descriptor = emu_operand(l, &l->operands[2], 'l');
-    m->scale_d = emu_operand(l, &l->operands[3], 'p');
-    unsigned next = 4;
-    if (in->operand_count > 4) {
+    unsigned next = 3;
+    if (m->sparse) {
+        m->metadata = emu_operand(l, &l->operands[next++], 'w');
+        uint64_t selector = constant_of(l, next++);
+        if (selector > emu_sparse_selectors(m->bits_a)) {
+            emu_lower_fail(l, TW_ERROR_INVALID,
+                           "the sparsity selector is 0 or 1 of types of 16 and 32 bits, and 0 of types of 8");
+            return;
+        }
+        m->selector = (uint8_t)selector;
+    }
+    m->scale_d = emu_operand(l, &l->operands[next++], 'p');
+    if (in->operand_count > next) {
         m->negate_a = (int32_t)constant_of(l, next++) == -1;
         m->negate_b = (int32_t)constant_of(l, next++) == -1;
         if (!m->a_in_registers)
@@ -508,6 +520,7 @@ static int lower_matrix(struct emu_lowering *l)
         emu_push(l, emu_op_fence)->a = PTX_OP_WGMMA_FENCE;
         return 1;
     case PTX_OP_WGMMA_MMA_ASYNC:
+    case PTX_OP_WGMMA_SP:
         wgmma(l);
         return 1;
     case PTX_OP_MMA_SYNC:

@@ -35,6 +35,7 @@ static enum kind kind_of(const struct ptx_instruction *in)
     case PTX_OP_TCGEN05_ST:
     case PTX_OP_TCGEN05_MMA:
         return USES;
+    case PTX_OP_WGMMA_SP:
     case PTX_OP_WGMMA_MMA_ASYNC: /* scale-d = 0 reads no accumulator */
     case PTX_OP_SHFL_SYNC:
     case PTX_OP_VOTE_SYNC:

@@ -133,13 +133,15 @@ static unsigned fragment(const struct ptx_instruction *i, char which, unsigned *
 {
     if (i->opcode >= PTX_OP_WMMA_LOAD_A && i->opcode <= PTX_OP_WMMA_MMA)
         return wmma_fragment(i, which, bits);
-    int warpgroup = i->opcode == PTX_OP_WGMMA_MMA_ASYNC;
+    int warpgroup = ptx_is_wgmma(i);
     unsigned m = i->m, n = i->n, k = i->k, lanes = warpgroup ? 128 : 32;
     unsigned rows = which == 'B' ? k : m, columns = which == 'A' ? k : n;
     unsigned type = i->type[which == 'D' ? 0 : which == 'A' ? 1 : which == 'B' ? 2 : 3];
     if (!warpgroup && m == 8 && n == 8 && k == 4 && i->type[1] == PTX_F16)
         rows *= 4; /* four products, one a quarter of the warp */
     unsigned element = ptx_types[type].bits == 19 ? 32 : ptx_types[type].bits;
+    if (i->opcode == PTX_OP_WGMMA_SP && which == 'A')
+        columns /= 2;
     *bits = element == 64 ? 64 : 32;
     return rows * columns * element / lanes / *bits;
 }
@@ -183,7 +185,9 @@ static int shape(const struct ptx_instruction *i)
     case PTX_OP_WMMA_MMA:
         return wmma_shape(i);
     case PTX_OP_WGMMA_MMA_ASYNC:
-        return i->m == 64 && i->n >= 8 && i->n <= 256 && i->n % 8 == 0 && i->k * (bits == 19 ? 32 : bits) == 256 &&
+    case PTX_OP_WGMMA_SP:
+        return i->m == 64 && i->n >= 8 && i->n <= 256 && i->n % 8 == 0 &&
+               i->k * (bits == 19 ? 32 : bits) == (i->opcode == PTX_OP_WGMMA_SP ? 512 : 256) &&
                (i->type[0] != PTX_S32 || i->n % 16 == 0 || i->n == 8 || i->n == 24);
     default:
         return 1;

@@ -201,6 +201,14 @@ static unsigned register_bits(unsigned type)
     return bits == 8 ? 16 : bits;
 }
 
+/* Registers that a text may declare: some for nothing, and what so long a text can use. A short text must not ask for
+   much memory: what follows a function's registers through its blocks grows with both. */
+static uint32_t most_registers(const struct ptx_parser *p)
+{
+    uint64_t most = (1u << 14) + (uint64_t)(p->end - p->text) / 8;
+    return most < PTX_ALL_REGISTERS ? (uint32_t)most : PTX_ALL_REGISTERS;
+}
+
 /* count registers of one name (times elements); the first one's number, PTX_NONE after a failure. */
 static uint32_t add_registers(struct ptx_parser *p, const struct ptx_token *name, uint32_t count, unsigned elements,
                               unsigned type, int numbered)
@@ -209,6 +217,12 @@ static uint32_t add_registers(struct ptx_parser *p, const struct ptx_token *name
     uint32_t all = count * elements, first = function->register_count; /* both limited below */
     if (count > PTX_REGISTERS || all > PTX_REGISTERS - first || all > PTX_ALL_REGISTERS - p->all_registers) {
         ptx_error(p, "more than %u registers", PTX_REGISTERS);
+        return PTX_NONE;
+    }
+    if (all > most_registers(p) - p->all_registers) {
+        ptx_error(p,
+                  "more than %u registers, which are more than a text of %zu bytes can use: declare those that it has",
+                  most_registers(p), (size_t)(p->end - p->text));
         return PTX_NONE;
     }
     uint32_t text = ptx_intern(p, name->text, name->length);

@@ -207,7 +207,7 @@ struct ptx_function {
     uint32_t maxclusterrank;
     uint8_t explicitcluster;
     uint8_t blocksareclusters;
-    uint32_t line; /* of its definition in the PTX */
+    uint32_t line;       /* of its definition in the PTX */
     const char *refused; /* "PTX line 9: ...": an instruction that no executor has (textures), which is left out: the
                             function cannot be executed. NULL: none */
 };
@@ -281,6 +281,12 @@ const char *ptx_location_path(const struct ptx_module *module, uint32_t location
 
 /* Operands that an instruction writes: bit i for operand i. */
 uint32_t ptx_written(const struct ptx_instruction *instruction);
+
+/* Dense or sparse wgmma.mma_async. */
+static inline int ptx_is_wgmma(const struct ptx_instruction *instruction)
+{
+    return instruction->opcode == PTX_OP_WGMMA_MMA_ASYNC || instruction->opcode == PTX_OP_WGMMA_SP;
+}
 
 /* The mnemonic of an instruction with its modifiers in a normal order ("ld.global.v4.u32") into out. Returns out. */
 const char *ptx_mnemonic(const struct ptx_instruction *instruction, char *out, size_t out_bytes);

@@ -8,6 +8,7 @@
 
 #include "record/fatbin.h"
 #include "unit/check.h"
+#include "unit/rounds.h"
 
 enum { HEADER = 16, ENTRY = 64, PTX = 1, CUBIN = 2, PLAIN = 0, LZ4 = 0x2000, ZSTD = 0x8000, MOST = 8192 };
 
@@ -118,13 +119,114 @@ static void says_why(void **state)
     begin(&f);
     add(&f, PTX, ZSTD, ptx_for("sm_90"));
     put(f.bytes + HEADER + 56, 8, UINT64_C(1) << 40); /* more than any PTX */
-    assert_string_equal(chosen(&f, "sm_90a"), "the fat binary is damaged");
+    assert_non_null(strstr(chosen(&f, "sm_90a"), "said to unpack to 1099511627776, more than 256 times as many"));
     put(f.bytes + HEADER + 56, 8, 20); /* less than it unpacks to */
     assert_string_equal(chosen(&f, "sm_90a"), "the fat binary is damaged");
     begin(&f);
     add(&f, PTX, PLAIN, ptx_for("sm_90"));
     put(f.bytes + HEADER + 8, 8, 4000); /* a payload behind the end */
     assert_string_equal(chosen(&f, "sm_90a"), "the fat binary is damaged");
+}
+
+/* PTX of 64 MB that packs to a few KB: true, and not unpacked all the same. Of 64 KB it is. */
+static void no_bomb(void **state)
+{
+    (void)state;
+    for (size_t length = (size_t)64 << 20; length >= 60000; length = length > 60000 ? 60000 : 0) {
+        struct fatbin f;
+        char *text = malloc(length), why[FATBIN_WHY] = "";
+        size_t count = 0;
+        memset(text, '\n', length);
+        snprintf(text, 40, ".version 8.0\n.target sm_80\n\n");
+        text[strlen(text)] = '\n';
+        text[length - 1] = 0;
+        begin(&f);
+        add(&f, PTX, ZSTD, text);
+        char *got = cu_fatbin_ptx(f.bytes, f.count, "sm_90a", &count, why);
+        if (length > 60000)
+            assert_true(!got && strstr(why, "are said to unpack to 67108864, more than 256 times as many"));
+        else
+            assert_true(got && count == length - 1);
+        free(got);
+        free(text);
+    }
+}
+
+static size_t draw(uint64_t *random, size_t below)
+{
+    *random = *random * UINT64_C(6364136223846793005) + 1442695040888963407;
+    return (size_t)(*random >> 33) % below;
+}
+
+/* One of the mutations of a fat binary of `bytes` bytes, in a block of just its size: turned bits, numbers of the
+   headers at their edges, parts that are doubled, left out or put in place of others. *bytes becomes its size. */
+static unsigned char *mutated(const struct fatbin *f, size_t *bytes, uint64_t *random)
+{
+    static const uint64_t edges[] = {0,         1, 63, 64, 65, 0x7fffffff, 0x80000000, 0xffffffff, UINT64_C(1) << 63,
+                                     UINT64_MAX};
+    unsigned char room[2 * MOST];
+    size_t count = f->count;
+    memcpy(room, f->bytes, count);
+    for (size_t times = 1 + draw(random, 4); times; times--) {
+        size_t from = draw(random, count), length = 1 + draw(random, count - from), at = draw(random, count);
+        switch (draw(random, 5)) {
+        case 0:
+            room[at] ^= (unsigned char)(1u << draw(random, 8));
+            break;
+        case 1: /* of an entry's header: its sizes, flags and kind stand at multiples of 4 */
+            put(room + HEADER + draw(random, 16) * 4 % (count > HEADER + 8 ? count - HEADER - 8 : 1), 8,
+                edges[draw(random, 10)]);
+            break;
+        case 2:
+            if (count + length <= sizeof room) {
+                memmove(room + from + length, room + from, count - from);
+                count += length;
+            }
+            break;
+        case 3:
+            if (length < count) {
+                memmove(room + from, room + from + length, count - from - length);
+                count -= length;
+            }
+            break;
+        default:
+            memmove(room + at, room + from, length < count - at ? length : count - at);
+        }
+        if (count < HEADER + 8)
+            break;
+    }
+    unsigned char *copy = malloc(count + !count);
+    memcpy(copy, room, count);
+    *bytes = count;
+    return copy;
+}
+
+/* A thousand mutations: nothing behind the end is read (a sanitizer would say so), and what is given is no longer than
+   so many bytes can be packed into. */
+static void mutations(void **state)
+{
+    static const unsigned kinds[] = {PLAIN, LZ4, ZSTD};
+    uint64_t random = 11;
+    int right = 0, wrong = 0;
+    (void)state;
+    for (int turn = 0; turn < rounds(1000); turn++) {
+        struct fatbin f;
+        char why[FATBIN_WHY] = "";
+        size_t bytes, count = 0;
+        begin(&f);
+        add(&f, CUBIN, PLAIN, "\177ELF");
+        add(&f, PTX, kinds[turn % 3], ptx_for("sm_80"));
+        add(&f, PTX, kinds[(turn + 1) % 3], ptx_for("sm_90"));
+        unsigned char *image = mutated(&f, &bytes, &random);
+        char *text = cu_fatbin_ptx(image, bytes, "sm_90a", &count, why);
+        assert_true(text ? strlen(text) <= count : *why != 0);
+        assert_true(!text || count <= 65536 + 256 * bytes);
+        right += text != NULL;
+        wrong += text == NULL;
+        free(text);
+        free(image);
+    }
+    assert_true(right > 20 && wrong > 20);
 }
 
 /* Every cut, and a thousand changes of one or two bytes: it reads nothing behind the end, and frees what it took. */
@@ -161,7 +263,7 @@ static void survives(void **state)
 
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(chooses), cmocka_unit_test(says_why),
-                                       cmocka_unit_test(survives)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(chooses), cmocka_unit_test(says_why), cmocka_unit_test(no_bomb),
+                                       cmocka_unit_test(mutations), cmocka_unit_test(survives)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
