@@ -1,0 +1,155 @@
+#!/usr/bin/env python3
+"""Public CUDA programs as whole programs on the emulator: what runs, what is right, what hazards are found.
+
+usage: tests/strangers/run.py FOLDER [--only TEXT] [--list FILE] [--seconds N] [--json FILE]
+
+FOLDER holds checkouts of the projects, each under its name in strangers.list; nothing of theirs is kept here. A project
+that is not there is told and left out. nvcc is that of `tilewright doctor`. Run from the top of the tree, after ninja.
+Exit status: 0 where each program that ran ended as its row says, 1 where one did not, 3 where nothing could run.
+
+A row of strangers.list: project | sources, the first of which names it | more options of nvcc | arguments | what is
+printed when it is right (a regular expression; empty: the status alone counts) | hazards that are known and true, with a
+sentence. The program runs in its source's folder."""
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SUMMARY = re.compile(r"^tilewright run-program: (\d+) launch(?:es)?, (?:(\d+) failures?, )?(\d+) hazards?$", re.M)
+
+
+class Row:
+    def __init__(self, line):
+        fields = [f.strip() for f in line.split("|")]
+        if len(fields) != 6:
+            sys.exit("strangers.list: a row has 6 fields, this has %d: %s" % (len(fields), line))
+        self.project, sources, options, arguments, self.right, self.known = fields
+        self.sources, self.options, self.arguments = sources.split(), options.split(), arguments.split()
+        self.name = "%s/%s" % (self.project, os.path.splitext(self.sources[0])[0])
+
+
+def rows(path):
+    with open(path) as file:
+        return [Row(line) for line in file if line.strip() and not line.startswith("#")]
+
+
+def find_nvcc(program):
+    said = subprocess.run([program, "doctor"], capture_output=True, text=True).stdout
+    found = re.search(r"^nvcc *path ([^,]*)", said, re.M)
+    return found.group(1) if found else None
+
+
+def compiled(row, folder, nvcc, out):
+    top = os.path.join(folder, row.project)
+    options = [o.replace("{}", top) for o in row.options]
+    command = [nvcc, "-lineinfo", "-cudart", "shared", "-gencode", "arch=compute_90a,code=compute_90a", *options,
+               *(os.path.join(top, s) for s in row.sources), "-o", out]
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL)
+    if done.returncode == 0:
+        return None
+    said = (done.stderr + done.stdout).strip().splitlines() or ["no message"]
+    return next((line for line in said if "error" in line or "undefined reference" in line), said[0])
+
+
+def run(row, folder, program, out, seconds):
+    """What came of it, as a row of results."""
+    began = time.time()
+    place = os.path.dirname(os.path.join(folder, row.project, row.sources[0]))
+    command = [program, "run-program", "--hazards", "on", "--", out, *row.arguments]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, cwd=place,
+                              stdin=subprocess.DEVNULL)
+    except subprocess.TimeoutExpired:
+        return {"name": row.name, "outcome": "time", "seconds": seconds}
+    summary = SUMMARY.search(done.stderr)
+    result = {"name": row.name, "status": done.returncode, "seconds": round(time.time() - began, 1),
+              "launches": int(summary.group(1)) if summary else 0, "hazards": int(summary.group(3)) if summary else 0}
+    kinds = sorted(set(re.findall(r"^hazard ([A-Z-]+):", done.stderr, re.M)))
+    missing = sorted(set(re.findall(r"^tilewright: (\w+): the emulated driver has no such entry point", done.stderr, re.M)))
+    right = re.search(row.right, done.stdout + done.stderr, re.M) is not None
+    if kinds:
+        result["kinds"] = kinds
+    if missing:
+        result["missing"] = missing
+    if result["hazards"] and row.known:
+        result["known"] = row.known
+    # A program's own status is passed on, but for that hazards make it 1.
+    ended = done.returncode == 0 or (done.returncode == 1 and result["hazards"])
+    if not summary or not result["launches"]:
+        result["outcome"] = "nothing was launched"
+    elif not ended or (summary.group(2) or "0") != "0":
+        result["outcome"] = "failed"
+    else:
+        result["outcome"] = "right" if right else "wrong"
+    if result["outcome"] != "right":
+        result["said"] = (done.stderr.strip().splitlines() or done.stdout.strip().splitlines() or [""])[0][:300]
+    return result
+
+
+def line_of(result):
+    more = " ".join(result.get("kinds", []) + result.get("missing", []))
+    text = "%-22s %-60s %5s s  %4d launches  %d hazards %s" % (
+        result["outcome"], result["name"], result.get("seconds", 0), result.get("launches", 0),
+        result.get("hazards", 0), more)
+    for word in ("known", "said"):
+        if result.get(word):
+            text += "\n    " + result[word]
+    return text
+
+
+def summed(results):
+    count = lambda outcome: sum(r["outcome"] == outcome for r in results)
+    found = [r for r in results if r.get("hazards")]
+    return "%d programs: %d right, %d wrong, %d failed, %d launched nothing, %d out of time, %d not compiled; hazards in " \
+           "%d, known as true in %d" % (len(results), count("right"), count("wrong"), count("failed"),
+                                        count("nothing was launched"), count("time"), count("not compiled"), len(found),
+                                        sum("known" in r for r in found))
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("folder")
+    parser.add_argument("--only", default="", help="rows whose name has this in it")
+    parser.add_argument("--list", default=os.path.join(HERE, "strangers.list"))
+    parser.add_argument("--seconds", type=int, default=60, help="that a program may take")
+    parser.add_argument("--json", help="results are written there")
+    parser.add_argument("--program", default="build/tilewright")
+    o = parser.parse_args()
+    program, nvcc = os.path.abspath(o.program), find_nvcc(o.program)
+    if not nvcc:
+        print("there is no nvcc: `tilewright doctor` says where it is looked for", file=sys.stderr)
+        return 3
+    results, absent = [], set()
+    with tempfile.TemporaryDirectory() as work:
+        for row in rows(o.list):
+            if o.only not in row.name:
+                continue
+            if not os.path.isdir(os.path.join(o.folder, row.project)):
+                absent.add(row.project)
+                continue
+            out = os.path.join(work, "program")
+            fault = compiled(row, os.path.abspath(o.folder), nvcc, out)
+            if fault:
+                result = {"name": row.name, "outcome": "not compiled", "said": fault[:300]}
+            else:
+                result = run(row, os.path.abspath(o.folder), program, out, o.seconds)
+            results.append(result)
+            print(line_of(result), flush=True)
+    for project in sorted(absent):
+        print("%s is not there: its programs are left out" % project)
+    print(summed(results))
+    if o.json:
+        with open(o.json, "w") as file:
+            json.dump(results, file, indent=1)
+    if not results:
+        return 3
+    return 0 if all(r["outcome"] == "right" and (not r.get("hazards") or "known" in r) for r in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
