@@ -40,7 +40,6 @@ static int memory_texels(const struct cu_resource *resource, struct emu_texels *
     if (resource->type == OF_LINE) {
         size_t width = resource->of.line.bytes / emu_texel_bytes(texels);
         texels->width = width < 1u << 30 ? (uint32_t)width : 1u << 30;
-        texels->pitch = texels->slice = resource->of.line.bytes;
         return CUDA_SUCCESS;
     }
     if (of->pitch % PITCH_UNIT || of->width > of->pitch / emu_texel_bytes(texels) || of->height > UINT32_MAX ||
@@ -52,7 +51,6 @@ static int memory_texels(const struct cu_resource *resource, struct emu_texels *
     texels->width = (uint32_t)of->width;
     texels->height = (uint32_t)of->height;
     texels->pitch = of->pitch;
-    texels->slice = of->pitch * of->height;
     return CUDA_SUCCESS;
 }
 
@@ -74,11 +72,14 @@ static int texels_of(const struct cu_resource *resource, struct emu_texels *texe
     }
 }
 
+/* The handle's description; where there is no memory for it the handle goes back. */
 static int keep(uint64_t handle, int surface, const struct cu_resource *resource, const struct cu_texture_desc *texture)
 {
     struct object *object = calloc(1, sizeof *object);
-    if (!object)
+    if (!object) {
+        surface ? emu_device_surface_free(cu.device, handle) : emu_device_texture_free(cu.device, handle);
         return CUDA_ERROR_OUT_OF_MEMORY;
+    }
     *object = (struct object){.next = all_objects, .handle = handle, .surface = surface, .resource = *resource};
     if (texture)
         object->texture = *texture;

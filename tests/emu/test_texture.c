@@ -117,10 +117,14 @@ static void dimensions(void **state)
     /* Integer coordinates are of texels, whatever the filter and the kind of coordinates. */
     struct emu_taps taps;
     const struct emu_fetch whole = {.dims = 2, .integer = 1, .x = {1, 0}};
+    const struct emu_fetch before = {.dims = 2, .integer = 1, .x = {-1, 0}};
     flat.normalized = 1;
+    flat.addressing[0] = EMU_WRAP;
     emu_sample_taps(&flat, &whole, &taps);
     assert_int_equal(taps.count, 1);
     assert_int_equal(taps.at[0].offset, 4);
+    emu_sample_taps(&flat, &before, &taps);
+    assert_int_equal(taps.at[0].offset, 0);
 }
 
 static void formats(void **state)
@@ -266,9 +270,9 @@ static void instructions(void **state)
         assert_int_equal(o[i][2], bits((float)(x + 108)));
         assert_int_equal(o[i][3], 8);
     }
-    /* tld4 of channel 1 at (3, 1): x_B 2.5, y_B 0.5. Linear memory behind its end is 0. */
+    /* tld4 of channel 1 at (2.49805, 1): x_B is 2 in 8 bits, y_B 0.5. Linear memory behind its end is 0. */
     assert_int_equal(
-        run(&lab, HEAD "tld4.g.2d.v4.f32.f32 {r4,r5,r6,r7},[d1,{0f40400000,0f3f800000}];\n" TAIL, tex, 0, o, &error),
+        run(&lab, HEAD "tld4.g.2d.v4.f32.f32 {r4,r5,r6,r7},[d1,{0f401FE00D,0f3f800000}];\n" TAIL, tex, 0, o, &error),
         TW_OK);
     const float four[] = {110, 111, 103, 102};
     for (int c = 0; c < 4; c++)
@@ -408,6 +412,10 @@ static void objects(void **state)
         {EMU_TEXEL_SIGNED, 16, 4, 1, 0, 4, "linear filter of integers"},
         {EMU_TEXEL_SIGNED, 32, 2, 0, 1, 4, "only integers of 8 and 16 bits"},
     };
+    /* Rows so far apart that their bytes do not fit 64 bits. */
+    struct emu_texture apart = grid(memory, 5, 0);
+    apart.texels.pitch = UINT64_C(1) << 62;
+    assert_int_equal(emu_device_texture(lab.device, &apart, &object, &error), TW_ERROR_INVALID);
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct emu_texture texture = grid(memory, (uint32_t)cases[i].height, 0);
         texture.texels.kind = (uint8_t)cases[i].kind;

@@ -572,6 +572,10 @@ static void others()
                               cudaMemcpyHostToDevice));
     CHECK(cudaMemcpy2DFromArray(back, sizeof host[0], copy, 0, 0, sizeof host[0], H, cudaMemcpyDeviceToHost));
     WANT(back[W + 1] == host[1][1] && back[W + 2] == host[0][0] && back[2 * W + 4] == host[1][2]);
+    // The old calls go on in the next row. nvcc says that they are old.
+    CHECK(cudaMemcpyToArray(copy, 7 * sizeof(float), 0, host, 12 * sizeof(float), cudaMemcpyHostToDevice));
+    CHECK(cudaMemcpyFromArray(back, copy, 7 * sizeof(float), 0, 13 * sizeof(float), cudaMemcpyDeviceToHost));
+    WANT(memcmp(back, host, 12 * sizeof(float)) == 0 && back[12] == host[2][1]); // untouched
     WANT(cudaMemcpy2DToArray(copy, 2 * sizeof(float), 1, host, sizeof(float) * W, sizeof host[0], 2,
                              cudaMemcpyHostToDevice) == cudaErrorInvalidValue); // over the row's end
     WANT(cudaGetLastError() == cudaErrorInvalidValue);

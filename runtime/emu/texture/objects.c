@@ -9,6 +9,12 @@ static struct emu_device *self(struct tw_device *device)
     return (struct emu_device *)(void *)device;
 }
 
+/* Extents, and bytes from row to row and slice to slice: so that sums of their products fit 62 bits. */
+#define MOST (1u << 30)
+#define MOST_SLICES (1u << 20)
+#define ROW (UINT64_C(1) << 31)
+#define SLICE (UINT64_C(1) << 41)
+
 /* Bytes from the first texel to the end of the last one. */
 static uint64_t extent_bytes(const struct emu_texels *t)
 {
@@ -32,9 +38,11 @@ static int add(struct emu_device *device, const struct emu_object *object, uint6
                        "texels of %u channels of %u bits: 1, 2 or 4 channels of 8, 16 or 32 "
                        "bits are there, floats of 16 or 32",
                        t->channels, t->bits);
-    if (!t->width || (t->depth && (t->layers || !t->height)) || t->width > 1u << 30 || t->height > 1u << 30)
-        return tw_fail(error, TW_ERROR_INVALID, "an extent of %u x %u x %u texels, %u layers", t->width, t->height,
-                       t->depth, t->layers);
+    uint32_t slices = t->layers ? t->layers : t->depth;
+    if (!t->width || (t->depth && (t->layers || !t->height)) || t->width > MOST || t->height > MOST ||
+        slices > MOST_SLICES || t->pitch > ROW || t->slice > SLICE)
+        return tw_fail(error, TW_ERROR_INVALID, "an extent of %u x %u x %u texels, %u layers, rows %llu bytes apart",
+                       t->width, t->height, t->depth, t->layers, (unsigned long long)t->pitch);
     const struct emu_region *region = emu_region_find(device, t->address);
     uint64_t bytes = extent_bytes(t);
     if (!region || bytes > region->bytes - (t->address - region->base))

@@ -1,7 +1,6 @@
-/* Sampling. Point: texel floor(x). Linear: x_B = x - 0.5, i = floor(x_B), alpha = x_B - i with 8 bits of fraction in
-   9 bits (so that 1 is one of its values), and (1 - alpha) T[i] + alpha T[i + 1], the same along y and z: "Linear
-   Filtering" of the programming guide. Which of two values of 8 bits alpha becomes is not said there; it is the nearer
-   one here. */
+/* Sampling. Point: texel floor(x). Linear: x_B = x - 0.5, i = floor(x_B), alpha = x_B - i with 8 bits of fraction, and
+   (1 - alpha) T[i] + alpha T[i + 1], the same along y and z: "Linear Filtering" of the programming guide. The 8 bits
+   are the nearest to x_B, whose i may so be the next one: "Texture Gather" there, with 2.49805 as an example. */
 #include "sample.h"
 
 #include <math.h>
@@ -53,13 +52,13 @@ static double in_texels(float coordinate, int64_t extent, unsigned mode, int nor
 static struct axis axis_of(double x, int64_t extent, unsigned mode, int between)
 {
     struct axis axis = {.count = 1, .weight = {ONE, 0}};
-    double low = floor(between ? x - 0.5 : x);
+    double at = between ? floor((x - 0.5) * ONE + 0.5) / ONE : x, low = floor(at);
     axis.index[0] = address((int64_t)low, extent, mode);
     if (!between)
         return axis;
     axis.count = 2;
     axis.index[1] = address((int64_t)low + 1, extent, mode);
-    axis.weight[1] = (uint32_t)floor((x - 0.5 - low) * ONE + 0.5);
+    axis.weight[1] = (uint32_t)((at - low) * ONE);
     axis.weight[0] = ONE - axis.weight[1];
     return axis;
 }
@@ -100,7 +99,8 @@ void emu_sample_taps(const struct emu_texture *texture, const struct emu_fetch *
                     tap->offset = (uint64_t)at[0] * emu_texel_bytes(t) + (uint64_t)at[1] * t->pitch +
                                   ((uint64_t)at[2] + layer) * t->slice;
             }
-    if (fetch->gather) { /* (x, y + 1), (x + 1, y + 1), (x + 1, y), (x, y): "tld4" of the PTX ISA */
+    if (fetch->gather) { /* (x, y + 1), (x + 1, y + 1), (x + 1, y), (x, y): "tld4" of the PTX ISA, from the lower left
+                            on */
         const struct emu_taps all = *taps;
         static const uint8_t order[] = {2, 3, 1, 0};
         for (unsigned i = 0; i < 4; i++) {
