@@ -12,7 +12,7 @@
 
    What is given is multiplied with the elements of B at its places, as a dense wgmma of half the depth multiplies; the
    other elements of B are not looked at. So PTX; what an H200 computes has not been compared (ON_GPU=1 lets
-   tests/emu/test_sparse.c do that). */
+   tests/emu/matrix/test_sparse.c do that). */
 #ifndef EMU_SPARSE_H
 #define EMU_SPARSE_H
 

@@ -7,7 +7,7 @@
 #include "emu/async/tcgen05.h"
 #include "tensormap/tensormap.h"
 
-#include "execute.h"
+#include "emu/execute.h"
 
 /* ---- Descriptors and places -------------------------------------------------------------------------------------- */
 
@@ -595,8 +595,8 @@ int main(int argc, char **argv)
         cmocka_unit_test(refusals),
         cmocka_unit_test(blocks_take_turns),
     };
-    read_text("tests/emu/tcgen05/common.cuh", common, sizeof common);
-    read_text("tests/emu/tcgen05/ring.cuh", ring, sizeof ring);
+    read_text("tests/emu/matrix/tcgen05/common.cuh", common, sizeof common);
+    read_text("tests/emu/matrix/tcgen05/ring.cuh", ring, sizeof ring);
     asked = argc > 1 ? argv + 1 : NULL;
     return cmocka_run_group_tests_name("emu tcgen05", tests, NULL, NULL);
 }

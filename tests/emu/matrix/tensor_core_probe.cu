@@ -2,7 +2,7 @@
    GOLDEN: tests/golden/tensor_core.bin, records as in test_tensor_core.c; FULL: the whole results of every fourth case.
    It also checks that wgmma with a from registers, and with imm-scale-a -1 on a negated a, gives the same bits.
    nvcc -O1 -std=c++17 --expt-relaxed-constexpr -gencode=arch=compute_90a,code=sm_90a -I tests/emu -I runtime/emu/async
-   tests/emu/tensor_core_probe.cu */
+   tests/emu/matrix/tensor_core_probe.cu */
 #include <cstdio>
 #include <cstdlib>
 #include <vector>

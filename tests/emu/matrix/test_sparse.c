@@ -4,7 +4,7 @@
    the same. */
 #include <stdarg.h>
 
-#include "execute.h"
+#include "emu/execute.h"
 
 enum { THREADS = 128, M = 64, B_AT = 8192, IMAGE = 49152, MOST_N = 256, MOST_K = 64 };
 
