@@ -90,6 +90,17 @@ replays "a tensor map" 0 'compared: 20496 bytes, all equal' "$work/records/tile.
 FAKE_CC=10.0 watched tile $ptx
 replays "a tensor map with the bit of Blackwell" 0 'compared: 20496 bytes, all equal' "$work/records/tile.1.record"
 
+FAKE_LOW=1 watched data $ptx
+replays "memory where the emulator has none: arguments are mended" 0 'all equal' "$work/records/scale.1.record"
+grep -q 'note: memory is at 0x[0-9a-f]* here: arguments are mended, pointers in memory are not' "$work/err"
+ok $? "and that is told"
+FAKE_LOW=1 watched tile $ptx
+replays "so are tensor maps" 0 'compared: 20496 bytes, all equal' "$work/records/tile.1.record"
+FAKE_CAPTURES=1 watched data $ptx
+cmp -s "$work/out" "$work/without"
+ok $? "while another stream is captured, which goes on"
+replays "and it is replayed" 0 'all equal' "$work/records/scale.1.record"
+
 # What the GPU gave is another thing than the PTX says.
 FAKE_WRONG=77 watched data $ptx
 replays "a wrong element" 1 "allocation of 16384 bytes at 0x[0-9a-f]*: 1 byte differs, first byte 309: 0x00 here, 0x80 " \
@@ -216,7 +227,8 @@ runs() {
     rm -rf "$work/records"
     "$program" run-program --record "$work/records" --record-launch all "$@" >"$work/out" 2>"$work/err"
 }
-for what in add:add:3 variables:count:2 struct:follow:1 map:tile:1 cluster:neighbours:1 pinned:add:1 graph:add:1; do
+for what in add:add:3 variables:count:2 struct:follow:1 map:tile:1 cluster:neighbours:1 pinned:add:1 graph:add:1 \
+    cooperative:together:1; do
     number=${what##*:} name=${what%%:*} kernel=${what#*:}
     runs "$work/programs" "$name"
     [ "$(ls "$work/records" | wc -l)" -eq "$number" ]

@@ -56,6 +56,24 @@ struct recording {
     char name[NAME];
 };
 
+/* Around what the recorder does. Another stream may be captured meanwhile, and copies and waits of this thread must not
+   break that: CUDA Driver API, cuThreadExchangeStreamCaptureMode, allows them in the relaxed mode. */
+static int go_inside(void)
+{
+    int mode = 2; /* CU_STREAM_CAPTURE_MODE_RELAXED */
+    inside = 1;
+    if (state.driver.exchange)
+        state.driver.exchange(&mode);
+    return mode;
+}
+
+static void go_outside(int mode)
+{
+    if (state.driver.exchange)
+        state.driver.exchange(&mode);
+    inside = 0;
+}
+
 static void say(const char *format, ...) TW_PRINTF(1, 2);
 static void say(const char *format, ...)
 {
@@ -494,7 +512,12 @@ struct recording *recorder_before(const struct recorder_launch *launch)
     inside = 1;
     if (!recorder_known(launch->function, r->name, sizeof r->name, &module, &is_kernel))
         snprintf(r->name, sizeof r->name, "%s", launch->name ? launch->name : "?");
-    int go = chosen(r) && (a = calloc(1, sizeof *a)) && before(r, launch, module, is_kernel, a) == 0;
+    int go = chosen(r) && (a = calloc(1, sizeof *a));
+    if (go) {
+        int mode = go_inside();
+        go = before(r, launch, module, is_kernel, a) == 0;
+        go_outside(mode);
+    }
     free(a);
     inside = 0;
     errno = error;
@@ -559,9 +582,9 @@ void recorder_after(struct recording *r, int result)
     int error = errno;
     if (!r)
         return;
-    inside = 1;
+    int mode = go_inside();
     finish(r, result);
-    inside = 0;
+    go_outside(mode);
     free_recording(r);
     errno = error;
 }

@@ -16,6 +16,7 @@ int cuMemAllocHost_v2(void **memory, size_t bytes);
 int cuMemGetAddressRange_v2(uint64_t *base, size_t *bytes, uint64_t address);
 int cuPointerGetAttribute(void *value, int attribute, uint64_t address);
 int cuMemcpy(uint64_t to, uint64_t from, size_t bytes);
+int cuThreadExchangeStreamCaptureMode(int *mode);
 int cuCtxSynchronize(void);
 int cuStreamIsCapturing(void *stream, int *status);
 int cuDriverGetVersion(int *version);

@@ -3,12 +3,15 @@
 //   FAKE_CC=10.0      compute capability of the device; 9.0. From 10.0 on tensor maps have a bit more
 //   FAKE_WRONG=N      element N of a result of scale is another than the PTX gives
 //   FAKE_FAIL=R       launches fail with this result when they are waited for
+//   FAKE_LOW=1        memory lies below where the emulator has global memory
+//   FAKE_CAPTURES=1   another stream is captured: who waits or copies in another mode than the relaxed one breaks that
 //   FAKE_OLD=1        as a driver before CUDA 12.4: no cuFuncGetParamInfo
 #include <dlfcn.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 
 #include "driver.h"
 #include "explain/cupti_abi.h"
@@ -74,7 +77,12 @@ static int find(uint64_t address, int pinned, struct range *found)
 
 static void *add_range(size_t bytes, int pinned)
 {
-    void *memory = aligned_alloc(512, (bytes + 511) / 512 * 512);
+    char *low = (char *)(uintptr_t)(UINT64_C(0x302000000) + (uint64_t)range_count * 0x200000);
+    void *memory = getenv("FAKE_LOW") ? mmap(low, bytes, PROT_READ | PROT_WRITE,
+                                             MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED_NOREPLACE, -1, 0)
+                                      : aligned_alloc(512, (bytes + 511) / 512 * 512);
+    if (memory == MAP_FAILED)
+        abort();
     ranges[range_count++] = (struct range){(uintptr_t)memory, bytes, pinned};
     return memory;
 }
@@ -110,15 +118,31 @@ int cuPointerGetAttribute(void *value, int attribute, uint64_t address)
     return 0;
 }
 
+static int mode, captures_broken;
+
+int cuThreadExchangeStreamCaptureMode(int *other)
+{
+    int before = mode;
+    mode = *other;
+    *other = before;
+    return 0;
+}
+
+static int allowed(void)
+{
+    captures_broken |= getenv("FAKE_CAPTURES") && mode != 2;
+    return captures_broken ? 900 : broken;
+}
+
 int cuMemcpy(uint64_t to, uint64_t from, size_t bytes)
 {
     memcpy((void *)(uintptr_t)to, (const void *)(uintptr_t)from, bytes);
-    return broken;
+    return allowed();
 }
 
 int cuCtxSynchronize(void)
 {
-    return broken;
+    return allowed();
 }
 
 int cuStreamIsCapturing(void *stream, int *status)

@@ -105,6 +105,8 @@ int main(int count, char **words)
     else
         for (int i = 0; i < 3; i++)
             scale(what, load(what, words[2], "scale"), x);
-    printf("%d %.6g\n", cuCtxSynchronize(), (double)x[7]);
+    int mode = 2; // of whoever waits while another stream is captured
+    cuThreadExchangeStreamCaptureMode(&mode);
+    printf("%d %d %.6g\n", mode, cuCtxSynchronize(), (double)x[7]);
     return 0;
 }

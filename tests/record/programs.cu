@@ -7,6 +7,7 @@
 //   cluster    blocks of a cluster read each other's shared memory
 //   pinned     memory of the host's
 //   graph      a launch that is captured
+//   cooperative  a grid that meets, with dynamic shared memory
 //   bad        a launch that goes out of bounds
 #include <cstdio>
 #include <cstdlib>
@@ -86,6 +87,18 @@ extern "C" __global__ void __cluster_dims__(2) neighbours(int *out)
     cg::this_cluster().sync();
 }
 
+extern "C" __global__ void together(int *x, int *sum)
+{
+    extern __shared__ int held[];
+    held[threadIdx.x] = x[blockIdx.x * blockDim.x + threadIdx.x];
+    __syncthreads();
+    if (threadIdx.x == 0)
+        for (unsigned i = 0; i < blockDim.x; i++)
+            atomicAdd(sum, held[i]);
+    cooperative_groups::this_grid().sync();
+    x[blockIdx.x * blockDim.x + threadIdx.x] = *(volatile int *)sum - held[threadIdx.x];
+}
+
 extern "C" __global__ void beyond(int *x)
 {
     x[threadIdx.x + 1000000] = 1;
@@ -158,6 +171,11 @@ int main(int argc, char **argv)
         cudaStreamEndCapture(stream, &graph);
         cudaGraphInstantiate(&exec, graph, 0);
         cudaGraphLaunch(exec, stream);
+    } else if (strcmp(what, "cooperative") == 0) {
+        int *x = filled<int>(4 * THREADS, 1), *sum = filled<int>(1, 0);
+        void *arguments[] = {&x, &sum};
+        failed = cudaLaunchCooperativeKernel((const void *)together, dim3(4), dim3(THREADS), arguments,
+                                             THREADS * sizeof(int), 0);
     } else if (strcmp(what, "bad") == 0) {
         beyond<<<1, THREADS>>>(filled<int>(THREADS, 0));
     }
