@@ -113,6 +113,16 @@ replays "blocks without the wrong element" 0 'compared: 1024 bytes, all equal' "
 replays "a block with the wrong element" 1 '1 byte differs' "$work/records/scale.1.record" --blocks 0
 replays "the last block writes less" 0 'compared: 332 bytes, all equal' "$work/records/scale.1.record" --blocks 4
 replays "no such block" 1 'blocks 4 to 6, and the grid has 5' "$work/records/scale.1.record" --blocks 4:7
+FAKE_WRONG=77:inf watched data $ptx
+replays "infinity is near to nothing else" 1 'element 77: 117.5 here, inf recorded' "$work/records/scale.1.record" \
+    --as f32 --rtol 1e-3
+mv "$work/records" "$work/kept" && mkdir "$work/records" && cp "$work/kept/scale.1.record" "$work/records"
+LD_LIBRARY_PATH=$work/bin CUDA_INJECTION64_PATH=$built/libtilewright-explain.so TILEWRIGHT_RECORD=$work/records \
+    "$work/bin/program" data $ptx >"$work/out" 2>"$work/err"
+[ "$(ls "$work/records" | wc -l)" -eq 2 ] && cmp -s "$work/kept/scale.1.record" "$work/records/scale.1.record"
+ok $? "another process's record is kept"
+replays "and its own stands beside it" 0 'all equal' "$work/records"/scale.1.*.record
+FAKE_WRONG=77 watched data $ptx
 replays "as json" 1 '"different":1[,}]' "$work/records/scale.1.record" --json
 FAKE_FAIL=700 watched data $ptx
 grep -q 'bytes; it failed$' "$work/err"

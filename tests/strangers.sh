@@ -28,7 +28,7 @@ stranger broken 'x[i] = j;'
 cat >"$work/list" <<'LIST'
 # comments are no rows
 mine | right.cu | -std=c++17 | | ^x is 62$ |
-mine | race.cu | | | ^x is | RACE: nobody waits for the other warp's half
+mine | race.cu | | | ^x is | UNINIT UNORDERED-READ: nobody waits for the other warp's half
 mine | race.cu | | | ^x is |
 mine | wrong.cu | | | ^x is 62$ |
 mine | fails.cu | | | |
@@ -53,7 +53,7 @@ shown="$work/out $work/err"
 ok $? "some are not as they should be"
 # outcome NAME OUTCOME REST: the next line of NAME
 for want in 'right *mine/right .* 1 launches  0 hazards' 'right *mine/race .* 1 launches  [1-9][0-9]* hazards [A-Z]' \
-    'wrong *mine/wrong ' 'failed *mine/fails ' 'not compiled *mine/broken ' '    RACE: nobody waits' \
+    'wrong *mine/wrong ' 'failed *mine/fails ' 'not compiled *mine/broken ' '    UNINIT UNORDERED-READ: nobody waits' \
     '    .*broken.cu.*error.*"j"' 'gone is not there' \
     '6 programs: 3 right, 1 wrong, 1 failed, 0 launched nothing, 0 out of time, 1 not compiled; hazards in 3, known as true in 1'; do
     grep -q "^$want" "$work/out"

@@ -61,6 +61,8 @@ static size_t element_bytes(struct cu_array *array)
 int cudaMalloc3DArray(struct cu_array **array, const struct channels *channels, struct extent extent, unsigned flags)
 {
     BEGIN;
+    if (!array || !channels)
+        return rt_last(cudaErrorInvalidValue);
     struct cu_array_3d is = {.width = extent.width, .height = extent.height, .depth = extent.depth, .flags = flags};
     int result = rt_format_of(channels, &is.format, &is.channels);
     return rt_last(result ? result : cuArray3DCreate_v2(array, &is));

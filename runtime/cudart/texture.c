@@ -61,6 +61,8 @@ int cudaCreateTextureObject(uint64_t *object, const struct resource *resource, c
 {
     BEGIN;
     struct cu_resource of;
+    if (!object || !resource || !texture)
+        return rt_last(cudaErrorInvalidValue);
     struct cu_texture_desc driver = {.filter = texture->filter,
                                      .anisotropy = texture->anisotropy,
                                      .mipmap_filter = texture->mipmap_filter,
@@ -121,6 +123,8 @@ int cudaCreateSurfaceObject(uint64_t *object, const struct resource *resource)
 {
     BEGIN;
     struct cu_resource of;
+    if (!object || !resource)
+        return rt_last(cudaErrorInvalidValue);
     int result = to_driver(resource, &of);
     return rt_last(result ? result : cuSurfObjectCreate(object, &of));
 }

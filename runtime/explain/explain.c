@@ -328,6 +328,7 @@ done:
 static void after_fork(void)
 {
     state.mutex = (pthread_mutex_t)PTHREAD_ERRORCHECK_MUTEX_INITIALIZER_NP;
+    recorder_after_fork();
 }
 
 // Reads the environment; the first time, 1.

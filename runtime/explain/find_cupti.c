@@ -86,8 +86,14 @@ static enum verdict use(struct search *s, void *library, const char *path)
             return GO_ON;
         }
     }
-    for (size_t i = 0; i < sizeof recorded / sizeof *recorded && s->recorded; i++)
-        cupti.enable(1, subscriber, CUPTI_DOMAIN_DRIVER_API, recorded[i]);
+    for (size_t i = 0; i < sizeof recorded / sizeof *recorded && s->recorded; i++) {
+        result = cupti.enable(1, subscriber, CUPTI_DOMAIN_DRIVER_API, recorded[i]);
+        if (result)
+            fprintf(stderr,
+                    "tilewright record: CUPTI does not tell of driver call %d (cuptiEnableCallback gave %d): what it "
+                    "launches or loads is not recorded\n",
+                    (int)recorded[i], result);
+    }
     return DONE;
 }
 

@@ -367,6 +367,8 @@ static int instantiate(struct cu_graph **executable, const struct cu_graph *grap
     if (!graph)
         return CUDA_ERROR_INVALID_VALUE;
     *executable = graph_copy(graph);
+    if (*executable)
+        (*executable)->made_of = graph;
     return *executable ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;
 }
 
@@ -403,11 +405,17 @@ int cuGraphExecDestroy(struct cu_graph *executable)
     return executable ? CUDA_SUCCESS : CUDA_ERROR_INVALID_VALUE;
 }
 
+/* The node of an instantiated graph that a node of the graph stands for which it was made of; NULL: none does. */
+static struct cu_node *instance(const struct cu_graph *executable, const struct cu_node *node)
+{
+    return executable && node && executable->made_of == node->graph ? counterpart(executable, node) : NULL;
+}
+
 /* node: of the graph that was instantiated. Cluster and flags of the launch stay. */
 static int set_kernel(struct cu_graph *executable, const struct cu_node *node, const struct cu_kernel_node *params,
                       struct cu_function *kernel)
 {
-    struct cu_node *there = counterpart(executable, node);
+    struct cu_node *there = instance(executable, node);
     struct cu_work work = {.kind = CU_KERNEL};
     struct cu_launch *launch = &work.of.launch;
     if (!there || there->work.kind != CU_KERNEL)
@@ -443,7 +451,7 @@ int cuGraphExecKernelNodeSetParams_v2(struct cu_graph *executable, struct cu_nod
 /* The node of an instantiated graph that can be disabled: of a kernel, a copy or a fill. NULL: it cannot. */
 static struct cu_node *switched(struct cu_graph *executable, const struct cu_node *node)
 {
-    struct cu_node *there = executable && node ? counterpart(executable, node) : NULL;
+    struct cu_node *there = instance(executable, node);
     const int kind = there ? (int)there->work.kind : CU_EMPTY;
     return kind == CU_KERNEL || kind == CU_COPY || kind == CU_FILL ? there : NULL;
 }

@@ -114,8 +114,9 @@ struct cu_node {
 };
 
 struct cu_graph {
-    struct cu_node *nodes; /* in the order in which they were added */
-    struct cu_node *last;  /* that a capture added */
+    struct cu_node *nodes;          /* in the order in which they were added */
+    struct cu_node *last;           /* that a capture added */
+    const struct cu_graph *made_of; /* of an instantiated one: whose nodes name its own */
 };
 
 /* ---- The library ------------------------------------------------------------------------------------------------- */

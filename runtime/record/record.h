@@ -95,7 +95,7 @@ struct recorded_writer {
     int error; /* errno of what failed first; 0: nothing did */
 };
 
-/* Opens PATH.part, which becomes PATH when it is finished. 0, or -1 with errno. */
+/* Opens PATH.PROCESS.part, which becomes PATH when it is finished. 0, or -1 with errno. */
 int recorded_open(struct recorded_writer *writer, const char *path);
 /* A section whose payload is then put, in as many pieces as one likes, and ended. */
 void recorded_begin(struct recorded_writer *writer, enum recorded_kind kind, uint32_t item, uint64_t bytes);

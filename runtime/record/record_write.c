@@ -1,8 +1,8 @@
 /* Writing a record, section by section. */
 #include <errno.h>
 #include <stdio.h>
-#include <unistd.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "record.h"
 
@@ -69,14 +69,15 @@ static void write_all(struct recorded_writer *w, const void *bytes, size_t count
         w->error = errno ? errno : EIO;
 }
 
+/* Of this process, as others may write into the folder. */
 static void part_path(const struct recorded_writer *w, char *path, size_t room)
 {
-    snprintf(path, room, "%s.part", w->path);
+    snprintf(path, room, "%s.%ld.part", w->path, (long)getpid());
 }
 
 int recorded_open(struct recorded_writer *w, const char *path)
 {
-    char part[sizeof w->path + 8];
+    char part[sizeof w->path + 32];
     memset(w, 0, sizeof *w);
     if ((size_t)snprintf(w->path, sizeof w->path, "%s", path) >= sizeof w->path) {
         errno = ENAMETOOLONG;
@@ -142,7 +143,7 @@ void recorded_back(struct recorded_writer *w, const struct recorded_writer *mark
 
 int recorded_finish(struct recorded_writer *w, int keep)
 {
-    char part[sizeof w->path + 8];
+    char part[sizeof w->path + 32];
     part_path(w, part, sizeof part);
     if (keep && !w->error &&
         (fflush(w->file) || ftruncate(fileno(w->file), (off_t)w->header.bytes) || fseeko(w->file, 0, SEEK_SET)))

@@ -42,15 +42,16 @@ static _Thread_local int inside;
 /* A piece of memory that a record holds. */
 struct piece {
     struct recorded_memory is;
-    uint64_t sum;   /* of the words that it held before */
-    char name[256]; /* of a variable; "" */
+    uint64_t sum;    /* of the words that it held before */
+    char name[1024]; /* of a variable; "" */
 };
 
 struct recording {
     struct recorded_writer writer;
     struct piece *piece;
     size_t count, room;
-    uint64_t bytes; /* of all pieces */
+    uint64_t bytes;  /* of all pieces */
+    size_t left_out; /* variables that the driver does not give */
     unsigned char *chunk;
     uint64_t number, of_name;
     char name[NAME];
@@ -198,6 +199,12 @@ static int chosen(struct recording *r)
     return named && has_number(state.launches, r->of_name) == 1;
 }
 
+void recorder_after_fork(void)
+{
+    state.mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    recorder_modules_after_fork();
+}
+
 /* ---- Memory ------------------------------------------------------------------------------------------------------ */
 
 static int add_piece(struct recording *r, const struct piece *piece)
@@ -242,12 +249,13 @@ static int add_variables(struct recording *r, const char *ptx, void *function)
 {
     void *module = NULL;
     struct piece piece = {.is.kind = RECORDED_VARIABLE};
-    if (state.driver.module_of(&module, function))
-        return 0;
+    const int hidden = state.driver.module_of(&module, function);
     while (recorder_next_variable(&ptx, piece.name, sizeof piece.name)) {
         size_t bytes = 0;
-        if (state.driver.global(&piece.is.address, &bytes, module, piece.name) || !bytes)
+        if (hidden || state.driver.global(&piece.is.address, &bytes, module, piece.name) || !bytes) {
+            r->left_out++;
             continue;
+        }
         piece.is.bytes = bytes;
         piece.is.name_bytes = (uint32_t)strlen(piece.name) + 1;
         if (add_piece(r, &piece))
@@ -421,6 +429,9 @@ static void choose_path(const struct recording *r, char *path, size_t room)
         if (*at == '/' || (unsigned char)*at <= ' ')
             *at = '_';
     snprintf(path, room, "%.3900s/%s.%llu.record", state.folder, name, (unsigned long long)r->number);
+    if (access(path, F_OK) == 0) /* of another process, or of a run before */
+        snprintf(path, room, "%.3900s/%s.%llu.%ld.record", state.folder, name, (unsigned long long)r->number,
+                 (long)getpid());
 }
 
 static int write_before(struct recording *r, const struct recorder_launch *launch, const char *ptx, size_t ptx_bytes,
@@ -575,6 +586,9 @@ static void finish(struct recording *r, int result)
     say("launch %llu, of %s, is in %s: %zu allocation%s and %zu variable%s, %llu bytes%s",
         (unsigned long long)r->number, r->name, path, r->count - variables, r->count - variables == 1 ? "" : "s",
         variables, variables == 1 ? "" : "s", (unsigned long long)r->bytes, result ? "; it failed" : "");
+    if (r->left_out)
+        say("launch %llu, of %s: %zu of its module's variables cannot be read, and begin in a replay as the PTX says",
+            (unsigned long long)r->number, r->name, r->left_out);
 }
 
 void recorder_after(struct recording *r, int result)

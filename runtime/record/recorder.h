@@ -27,6 +27,8 @@ struct recorder_driver {
 /* Whether the environment asks for records; a wrong variable is told. `say` gets each sentence, without a newline. The
    table is copied; members that are missing are NULL. To be called once, before all others. */
 int recorder_start(const struct recorder_driver *driver, void (*say)(const char *text));
+/* In the child, after fork: what another thread of the parent had locked is nobody's. */
+void recorder_after_fork(void);
 
 /* 1 where it was started and records: what else is here does nothing otherwise. */
 int recorder_is_on(void);

@@ -21,6 +21,8 @@ int recorder_known(void *function, char *name, size_t room, void **module, int *
 /* The call that encoded these 128 bytes: as it was watched, or as the bytes say. 0: they are no tensor map. */
 int recorder_map_known(const unsigned char *map, struct tw_tensormap_call *call);
 
+void recorder_modules_after_fork(void);
+
 /* The next variable of global or constant memory that a PTX text declares outside of functions, from *at on: its name
    into name. 0: there is no more. */
 int recorder_next_variable(const char **at, char *name, size_t room);

@@ -49,6 +49,11 @@ static struct {
     unsigned map_count;
 } known = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
+void recorder_modules_after_fork(void)
+{
+    known.mutex = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
 /* ---- Images ------------------------------------------------------------------------------------------------------ */
 
 static uint64_t number(const unsigned char *at, int bytes)
@@ -219,7 +224,7 @@ char *recorder_ptx(void *module, const char *name, const char *arch, const char 
     int cubin = 0, is_cubin, at_all = 0;
     struct image *machine = NULL;
     pthread_mutex_lock(&known.mutex);
-    for (int all = 0; all < 2 && !text; all++) /* the function's module, then any */
+    for (int all = 0; all < 2 && !text && !at_all; all++) /* the function's module, or where nobody saw it any */
         for (struct module *m = known.modules; m && !text; m = m->next) {
             if (!all != (m->handle == module))
                 continue;

@@ -10,15 +10,14 @@ static void divergence(void **state)
     static const char source[] =
         "__device__ int collatz(unsigned long long n) { int c = 0; while (n != 1) { n = n & 1 ? 3 * n + 1 : n / 2; "
         "++c; }\n"
-        "  return c; }\n" LAB_KERNEL("int *o, int n") "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) "
-                                                      "return; int r = collatz(i + 1);\n"
-                                                      "  switch (i % 7) { case 0: r += 10; break; case 1: r *= 3; case "
-                                                      "2: r -= 4; break; case 3: r ^= 0x55; break;\n"
-                                                      "    case 4: for (int k = 0; k < i; ++k) { if (k % 5 == 3) "
-                                                      "continue; if (k > 40) break; r += k; } break;\n"
-                                                      "    case 5: goto out; default: r = -r; }\n"
-                                                      "  r += 1000;\n"
-                                                      "out: o[i] = r; }\n";
+        "  return c; }\n"
+        LAB_KERNEL("int *o, int n")
+        "{ int i = blockIdx.x * blockDim.x + threadIdx.x; if (i >= n) return; int r = collatz(i + 1);\n"
+        "  switch (i % 7) { case 0: r += 10; break; case 1: r *= 3; case 2: r -= 4; break; case 3: r ^= 0x55; break;\n"
+        "    case 4: for (int k = 0; k < i; ++k) { if (k % 5 == 3) continue; if (k > 40) break; r += k; } break;\n"
+        "    case 5: goto out; default: r = -r; }\n"
+        "  r += 1000;\n"
+        "out: o[i] = r; }\n";
     struct lab lab;
     enum { COUNT = 500 };
     int o[COUNT];
@@ -78,13 +77,12 @@ static void recursion(void **state)
         "typedef int (*function)(int);\n"
         "__device__ __noinline__ int twice(int x) { return 2 * x; }\n"
         "__device__ __noinline__ int square(int x) { return x * x; }\n"
-        "__device__ function table[2] = {twice, square};\n" LAB_KERNEL(
-            "unsigned *o") "{ int i = threadIdx.x; pair p; p.a = i; p.b = i; for (int k = 0; k < 5; ++k) p.c[k] = 'a' "
-                           "+ k; "
-                           "p = swap(p, i);\n"
-                           "  o[4 * i] = ackermann(i & 1 ? 2 : 1, i % 6); o[4 * i + 1] = (unsigned)p.a + p.c[i % 5] + "
-                           "p.c[(i + 1) % 5];\n"
-                           "  o[4 * i + 2] = (unsigned)p.b; o[4 * i + 3] = table[i % 2](i); }\n";
+        "__device__ function table[2] = {twice, square};\n"
+        LAB_KERNEL("unsigned *o")
+        "{ int i = threadIdx.x; pair p; p.a = i; p.b = i; for (int k = 0; k < 5; ++k) p.c[k] = 'a' + k; "
+        "p = swap(p, i);\n"
+        "  o[4 * i] = ackermann(i & 1 ? 2 : 1, i % 6); o[4 * i + 1] = (unsigned)p.a + p.c[i % 5] + p.c[(i + 1) % 5];\n"
+        "  o[4 * i + 2] = (unsigned)p.b; o[4 * i + 3] = table[i % 2](i); }\n";
     struct lab lab;
     unsigned o[64][4];
     lab_open(&lab, "sm_90a");
@@ -105,14 +103,12 @@ static void recursion(void **state)
 static void local_arrays(void **state)
 {
     (void)state;
-    static const char source[] = LAB_KERNEL(
-        "const int *a, int *o, int n") "{ int i = threadIdx.x; int v[33]; short s[16]; for (int k = 0; k < 33; ++k) "
-                                       "v[k] = a[(i * 7 + k * n) % 64];\n"
-                                       "  for (int k = 0; k < 16; ++k) s[(k * n) % 16] = v[k];\n"
-                                       "  for (int k = 0; k < 33; ++k) for (int j = k + 1; j < 33; ++j) if (v[j] < "
-                                       "v[k]) { int t = v[k]; "
-                                       "v[k] = v[j]; v[j] = t; }\n"
-                                       "  int *p = &v[i % 33]; *p += 100; o[i] = v[(i * n) % 33] + s[i % 16]; }\n";
+    static const char source[] = LAB_KERNEL("const int *a, int *o, int n")
+        "{ int i = threadIdx.x; int v[33]; short s[16]; for (int k = 0; k < 33; ++k) v[k] = a[(i * 7 + k * n) % 64];\n"
+        "  for (int k = 0; k < 16; ++k) s[(k * n) % 16] = v[k];\n"
+        "  for (int k = 0; k < 33; ++k) for (int j = k + 1; j < 33; ++j) if (v[j] < v[k]) { int t = v[k]; "
+        "v[k] = v[j]; v[j] = t; }\n"
+        "  int *p = &v[i % 33]; *p += 100; o[i] = v[(i * n) % 33] + s[i % 16]; }\n";
     struct lab lab;
     int a[64], o[64], n = 5;
     for (int i = 0; i < 64; i++)
@@ -148,22 +144,20 @@ static void local_arrays(void **state)
 static void warp_functions(void **state)
 {
     (void)state;
-    static const char source[] = LAB_KERNEL(
-        "unsigned *o") "{ unsigned i = threadIdx.x, x = i * i + 3; o += 16 * i; const unsigned all = ~0u;\n"
-                       "  o[0] = __shfl_sync(all, x, (i * 5) & 31); o[1] = __shfl_up_sync(all, x, 3); "
-                       "o[2] = __shfl_down_sync(all, x, 5, 8);\n"
-                       "  o[3] = __shfl_xor_sync(all, x, 9); o[4] = __ballot_sync(all, x % 3 == 0); o[5] = "
-                       "__any_sync(all, i == 77);\n"
-                       "  o[6] = __all_sync(all, x > 2); o[7] = __match_any_sync(all, i % 5); int same; "
-                       "o[8] = __match_all_sync(all, i / 32, &same) + same;\n"
-                       "  o[9] = __reduce_add_sync(all, x); o[10] = __reduce_max_sync(all, (int)(16 - i % 32)); "
-                       "o[11] = __reduce_xor_sync(all, x);\n"
-                       "  if (i % 32 < 11) { o[12] = __activemask(); o[13] = __reduce_min_sync(0x7ff, x); } else { "
-                       "o[12] = 0; "
-                       "o[13] = __shfl_sync(~0x7ffu, x, 20); }\n"
-                       "  o[14] = i % 2 ? __shfl_sync(0xaaaaaaaau, x, 7) : __shfl_sync(0x55555555u, x, 2);\n"
-                       "  unsigned m = i % 4 == 1 ? 0x22222222u : 0xddddddddu; __syncwarp(m); "
-                       "o[15] = i % 4 == 1 ? __ballot_sync(m, i & 4) : 9; }\n";
+    static const char source[] = LAB_KERNEL("unsigned *o")
+        "{ unsigned i = threadIdx.x, x = i * i + 3; o += 16 * i; const unsigned all = ~0u;\n"
+        "  o[0] = __shfl_sync(all, x, (i * 5) & 31); o[1] = __shfl_up_sync(all, x, 3); "
+        "o[2] = __shfl_down_sync(all, x, 5, 8);\n"
+        "  o[3] = __shfl_xor_sync(all, x, 9); o[4] = __ballot_sync(all, x % 3 == 0); o[5] = __any_sync(all, i == 77);\n"
+        "  o[6] = __all_sync(all, x > 2); o[7] = __match_any_sync(all, i % 5); int same; "
+        "o[8] = __match_all_sync(all, i / 32, &same) + same;\n"
+        "  o[9] = __reduce_add_sync(all, x); o[10] = __reduce_max_sync(all, (int)(16 - i % 32)); "
+        "o[11] = __reduce_xor_sync(all, x);\n"
+        "  if (i % 32 < 11) { o[12] = __activemask(); o[13] = __reduce_min_sync(0x7ff, x); } else { o[12] = 0; "
+        "o[13] = __shfl_sync(~0x7ffu, x, 20); }\n"
+        "  o[14] = i % 2 ? __shfl_sync(0xaaaaaaaau, x, 7) : __shfl_sync(0x55555555u, x, 2);\n"
+        "  unsigned m = i % 4 == 1 ? 0x22222222u : 0xddddddddu; __syncwarp(m); "
+        "o[15] = i % 4 == 1 ? __ballot_sync(m, i & 4) : 9; }\n";
     struct lab lab;
     enum { T = 96 };
     unsigned o[T][16];
@@ -209,28 +203,19 @@ static void warp_functions(void **state)
 static void reduction_and_scan(void **state)
 {
     (void)state;
-    static const char source[] = LAB_KERNEL(
-        "const int *a, int *sums, int *scan, int *total, int n") "{ extern __shared__ int s[]; __shared__ int "
-                                                                 "part[32]; int t = threadIdx.x, i = blockIdx.x * "
-                                                                 "blockDim.x + t;\n"
-                                                                 "  int x = i < n ? a[i] : 0; s[t] = x; "
-                                                                 "__syncthreads();\n"
-                                                                 "  for (int d = 1; d < blockDim.x; d *= 2) { int v = "
-                                                                 "t >= d ? s[t - d] : 0; __syncthreads(); s[t] += v; "
-                                                                 "__syncthreads(); }\n"
-                                                                 "  if (i < n) scan[i] = s[t];\n"
-                                                                 "  for (int d = 16; d; d /= 2) x += "
-                                                                 "__shfl_down_sync(~0u, x, d);\n"
-                                                                 "  if (t % 32 == 0) part[t / 32] = x; "
-                                                                 "__syncthreads();\n"
-                                                                 "  if (t == 0) { int r = 0; for (int w = 0; w < "
-                                                                 "blockDim.x / 32; ++w) r += part[w]; sums[blockIdx.x] "
-                                                                 "= r; "
-                                                                 "atomicAdd(total, r); }\n"
-                                                                 "  if (__syncthreads_or(i == n - 1) && t == 5) "
-                                                                 "atomicMax(total + 1, blockIdx.x);\n"
-                                                                 "  int c = __syncthreads_count(i < n); if (t == 0) "
-                                                                 "atomicAdd(total + 2, c); }\n";
+    static const char source[] =
+        LAB_KERNEL("const int *a, int *sums, int *scan, int *total, int n")
+        "{ extern __shared__ int s[]; __shared__ int part[32]; int t = threadIdx.x, i = blockIdx.x * blockDim.x + t;\n"
+        "  int x = i < n ? a[i] : 0; s[t] = x; __syncthreads();\n"
+        "  for (int d = 1; d < blockDim.x; d *= 2) { int v = t >= d ? s[t - d] : 0; __syncthreads(); s[t] += v; "
+        "__syncthreads(); }\n"
+        "  if (i < n) scan[i] = s[t];\n"
+        "  for (int d = 16; d; d /= 2) x += __shfl_down_sync(~0u, x, d);\n"
+        "  if (t % 32 == 0) part[t / 32] = x; __syncthreads();\n"
+        "  if (t == 0) { int r = 0; for (int w = 0; w < blockDim.x / 32; ++w) r += part[w]; sums[blockIdx.x] = r; "
+        "atomicAdd(total, r); }\n"
+        "  if (__syncthreads_or(i == n - 1) && t == 5) atomicMax(total + 1, blockIdx.x);\n"
+        "  int c = __syncthreads_count(i < n); if (t == 0) atomicAdd(total + 2, c); }\n";
     struct lab lab;
     enum { COUNT = 1000, B = 256, G = 4 };
     int a[COUNT], sums[G], scan[COUNT], total[3] = {0, 0, 0};
@@ -265,28 +250,19 @@ static void reduction_and_scan(void **state)
 static void atomics(void **state)
 {
     (void)state;
-    static const char source[] = LAB_KERNEL("unsigned *u, float *f, unsigned long long *l, double *d, int *lock, "
-                                            "unsigned short *h") "{ int i = threadIdx.x + blockIdx.x * blockDim.x; "
-                                                                 "__shared__ unsigned s[4]; "
-                                                                 "if (threadIdx.x < 4) s[threadIdx.x] = 0; "
-                                                                 "__syncthreads();\n"
-                                                                 "  atomicAdd(u, i); atomicMin(u + 1, 1000u - i); "
-                                                                 "atomicOr(u + 2, 1u << i % 32); atomicInc(u + 3, 6); "
-                                                                 "atomicAdd(f, .5f);\n"
-                                                                 "  atomicAdd(l, 1ull << 32); for (unsigned long long "
-                                                                 "c = 0, n; (n = atomicCAS(l + 1, c, c + 2)) != c; "
-                                                                 "c = n) ; atomicAdd(d, 0.25); atomicXor(&s[i % 4], "
-                                                                 "i); atomicExch(u + 4, 77u);\n"
-                                                                 "  unsigned old = atomicAdd(u + 5, 1u); atomicAdd(u + "
-                                                                 "6, old); "
-                                                                 "asm volatile(\"red.global.add.noftz.f16 [%0], %1;\" "
-                                                                 ":: \"l\"(h), \"h\"((unsigned short)0x3c00));\n"
-                                                                 "  for (bool done = false; !done;) { if "
-                                                                 "(atomicCAS(lock, 0, 1) == 0) { u[7] += 1; "
-                                                                 "__threadfence(); "
-                                                                 "atomicExch(lock, 0); done = true; } }\n"
-                                                                 "  __syncthreads(); if (threadIdx.x < 4) atomicXor(u "
-                                                                 "+ 8, s[threadIdx.x]); }\n";
+    static const char source[] =
+        LAB_KERNEL("unsigned *u, float *f, unsigned long long *l, double *d, int *lock, unsigned short *h")
+        "{ int i = threadIdx.x + blockIdx.x * blockDim.x; __shared__ unsigned s[4]; "
+        "if (threadIdx.x < 4) s[threadIdx.x] = 0; __syncthreads();\n"
+        "  atomicAdd(u, i); atomicMin(u + 1, 1000u - i); atomicOr(u + 2, 1u << i % 32); atomicInc(u + 3, 6); "
+        "atomicAdd(f, .5f);\n"
+        "  atomicAdd(l, 1ull << 32); for (unsigned long long c = 0, n; (n = atomicCAS(l + 1, c, c + 2)) != c; "
+        "c = n) ; atomicAdd(d, 0.25); atomicXor(&s[i % 4], i); atomicExch(u + 4, 77u);\n"
+        "  unsigned old = atomicAdd(u + 5, 1u); atomicAdd(u + 6, old); "
+        "asm volatile(\"red.global.add.noftz.f16 [%0], %1;\" :: \"l\"(h), \"h\"((unsigned short)0x3c00));\n"
+        "  for (bool done = false; !done;) { if (atomicCAS(lock, 0, 1) == 0) { u[7] += 1; __threadfence(); "
+        "atomicExch(lock, 0); done = true; } }\n"
+        "  __syncthreads(); if (threadIdx.x < 4) atomicXor(u + 8, s[threadIdx.x]); }\n";
     struct lab lab;
     enum { T = 256 };
     unsigned u[9] = {0, 5000, 0, 0, 0, 0, 0, 0, 0};
@@ -298,7 +274,7 @@ static void atomics(void **state)
     lab_open(&lab, "sm_90a");
     struct {
         uint64_t u, f, l, d, lock, h;
-    } p = {lab_alloc(&lab, u, sizeof u),  lab_alloc(&lab, &f, sizeof f),       lab_alloc(&lab, l, sizeof l),
+    } p = {lab_alloc(&lab, u, sizeof u), lab_alloc(&lab, &f, sizeof f), lab_alloc(&lab, l, sizeof l),
            lab_alloc(&lab, &d, sizeof d), lab_alloc(&lab, &lock, sizeof lock), lab_alloc(&lab, &h, sizeof h)};
     lab_run(&lab, source, 2, T / 2, 0, 1, &p, sizeof p);
     lab_read(&lab, u, p.u, sizeof u);
@@ -330,10 +306,10 @@ static void atomics(void **state)
 static void printing(void **state)
 {
     (void)state;
-    static const char source[] = "extern \"C\" __device__ int printf(const char *, ...);\n" LAB_KERNEL(
-        "int x") "{ if (threadIdx.x % 2 == 0) printf(\"%d: %s %5.2f %llx %c%%|%*d|\\n\", threadIdx.x, \"text\", x * "
-                 "1.5, "
-                 "1ull << 40, 'a' + threadIdx.x, 4, x); }\n";
+    static const char source[] = "extern \"C\" __device__ int printf(const char *, ...);\n"
+        LAB_KERNEL("int x")
+        "{ if (threadIdx.x % 2 == 0) printf(\"%d: %s %5.2f %llx %c%%|%*d|\\n\", threadIdx.x, \"text\", x * 1.5, "
+        "1ull << 40, 'a' + threadIdx.x, 4, x); }\n";
     struct lab lab;
     int x = 7;
     lab_open(&lab, "sm_90a");
@@ -345,16 +321,12 @@ static void printing(void **state)
 static void constants_and_vectors(void **state)
 {
     (void)state;
-    static const char source[] =
-        "__constant__ int table[4] = {10, 20, 30, 40};\n__device__ int counter = 5;\n"
-        "__device__ int *pointer = &counter;\n" LAB_KERNEL(
-            "const int4 *a, int4 *o, const double2 *d, double *e") "{ int i = threadIdx.x; int4 v = a[i]; v.x += "
-                                                                   "table[i % 4]; v.w = *pointer; v.y = ((const short "
-                                                                   "*)a)[2 * i];\n"
-                                                                   "  v.z = ((const signed char *)a)[i]; o[i] = v; "
-                                                                   "double2 q = d[i]; e[i] = q.x - q.y; if (i == 0) "
-                                                                   "counter = 9; "
-                                                                   "}\n";
+    static const char source[] = "__constant__ int table[4] = {10, 20, 30, 40};\n__device__ int counter = 5;\n"
+        "__device__ int *pointer = &counter;\n"
+        LAB_KERNEL("const int4 *a, int4 *o, const double2 *d, double *e")
+        "{ int i = threadIdx.x; int4 v = a[i]; v.x += table[i % 4]; v.w = *pointer; v.y = ((const short *)a)[2 * i];\n"
+        "  v.z = ((const signed char *)a)[i]; o[i] = v; double2 q = d[i]; e[i] = q.x - q.y; if (i == 0) counter = 9; "
+        "}\n";
     struct lab lab;
     enum { T = 40 };
     int a[T][4], o[T][4];
@@ -387,16 +359,15 @@ static void constants_and_vectors(void **state)
 static void named_barriers(void **state)
 {
     (void)state;
-    static const char source[] = LAB_KERNEL(
-        "int *o") "{ __shared__ int box[2][32]; int w = threadIdx.x / 32, l = threadIdx.x % 32;\n"
-                  "  for (int n = 0; n < 20; ++n) {\n"
-                  "    if (w == 0) { if (n) asm volatile(\"bar.sync 2, 64;\" ::: \"memory\"); box[0][l] = n * 100 + l; "
-                  "asm volatile(\"bar.arrive 1, 64;\" ::: \"memory\"); }\n"
-                  "    if (w == 1) { asm volatile(\"bar.sync 1, 64;\" ::: \"memory\"); o[n * 32 + l] = box[0][31 - l]; "
-                  "if (n < 19) asm volatile(\"bar.arrive 2, 64;\" ::: \"memory\"); }\n"
-                  "  }\n"
-                  "  if (w >= 2) { box[1][l] = w; asm volatile(\"barrier.sync %0, 64;\" :: \"r\"(w / 2 + 3) : "
-                  "\"memory\"); } }\n";
+    static const char source[] = LAB_KERNEL("int *o")
+        "{ __shared__ int box[2][32]; int w = threadIdx.x / 32, l = threadIdx.x % 32;\n"
+        "  for (int n = 0; n < 20; ++n) {\n"
+        "    if (w == 0) { if (n) asm volatile(\"bar.sync 2, 64;\" ::: \"memory\"); box[0][l] = n * 100 + l; "
+        "asm volatile(\"bar.arrive 1, 64;\" ::: \"memory\"); }\n"
+        "    if (w == 1) { asm volatile(\"bar.sync 1, 64;\" ::: \"memory\"); o[n * 32 + l] = box[0][31 - l]; "
+        "if (n < 19) asm volatile(\"bar.arrive 2, 64;\" ::: \"memory\"); }\n"
+        "  }\n"
+        "  if (w >= 2) { box[1][l] = w; asm volatile(\"barrier.sync %0, 64;\" :: \"r\"(w / 2 + 3) : \"memory\"); } }\n";
     struct lab lab;
     int o[20][32];
     lab_open(&lab, "sm_90a");
@@ -417,16 +388,15 @@ static void clusters(void **state)
     static const char source[] =
         "__device__ unsigned rank() { unsigned r; asm(\"mov.u32 %0, %%cluster_ctarank;\" : \"=r\"(r)); return r; }\n"
         "__device__ void sync() { asm volatile(\"barrier.cluster.arrive.release.aligned; "
-        "barrier.cluster.wait.acquire.aligned;\" ::: \"memory\"); }\n" LAB_KERNEL(
-            "int *o") "{ extern __shared__ int s[]; int t = threadIdx.x; s[t] = blockIdx.x * 1000 + t; sync();\n"
-                      "  unsigned a = (unsigned)__cvta_generic_to_shared(s + t), b; int v; unsigned other = (rank() + "
-                      "1) % 4;\n"
-                      "  asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(b) : \"r\"(a), \"r\"(other));\n"
-                      "  asm volatile(\"ld.shared::cluster.u32 %0, [%1];\" : \"=r\"(v) : \"r\"(b)); sync();\n"
-                      "  asm volatile(\"atom.shared::cluster.add.u32 %0, [%1], 5;\" : \"=r\"(a) : \"r\"(b)); sync();\n"
-                      "  unsigned long long g; asm(\"mapa.u64 %0, %1, %2;\" : \"=l\"(g) : \"l\"(s + t), \"r\"((rank() "
-                      "+ 2) % 4));\n"
-                      "  o[blockIdx.x * 64 + t] = v + *(int *)g; sync(); }\n";
+        "barrier.cluster.wait.acquire.aligned;\" ::: \"memory\"); }\n"
+        LAB_KERNEL("int *o")
+        "{ extern __shared__ int s[]; int t = threadIdx.x; s[t] = blockIdx.x * 1000 + t; sync();\n"
+        "  unsigned a = (unsigned)__cvta_generic_to_shared(s + t), b; int v; unsigned other = (rank() + 1) % 4;\n"
+        "  asm(\"mapa.shared::cluster.u32 %0, %1, %2;\" : \"=r\"(b) : \"r\"(a), \"r\"(other));\n"
+        "  asm volatile(\"ld.shared::cluster.u32 %0, [%1];\" : \"=r\"(v) : \"r\"(b)); sync();\n"
+        "  asm volatile(\"atom.shared::cluster.add.u32 %0, [%1], 5;\" : \"=r\"(a) : \"r\"(b)); sync();\n"
+        "  unsigned long long g; asm(\"mapa.u64 %0, %1, %2;\" : \"=l\"(g) : \"l\"(s + t), \"r\"((rank() + 2) % 4));\n"
+        "  o[blockIdx.x * 64 + t] = v + *(int *)g; sync(); }\n";
     struct lab lab;
     int o[8][64];
     lab_open(&lab, "sm_90a");
@@ -447,10 +417,10 @@ static void clusters(void **state)
 static void grid_barrier(void **state)
 {
     (void)state;
-    static const char source[] = LAB_KERNEL(
-        "int *count, int *o") "{ __syncthreads(); if (threadIdx.x == 0) { __threadfence(); atomicAdd(count, 1);\n"
-                              "  while (*(volatile int *)count < gridDim.x) ; } __syncthreads(); "
-                              "o[blockIdx.x * 32 + threadIdx.x] = *(volatile int *)count; }\n";
+    static const char source[] = LAB_KERNEL("int *count, int *o")
+        "{ __syncthreads(); if (threadIdx.x == 0) { __threadfence(); atomicAdd(count, 1);\n"
+        "  while (*(volatile int *)count < gridDim.x) ; } __syncthreads(); "
+        "o[blockIdx.x * 32 + threadIdx.x] = *(volatile int *)count; }\n";
     struct lab lab;
     enum { G = 132 };
     static int o[G][32];
@@ -498,15 +468,13 @@ static void faults(void **state)
     expect_fault(LAB_KERNEL("int *a, int n") "{ if (threadIdx.x < 32) asm volatile(\"bar.sync 3, 64;\"); }", 64,
                  "hazard DEADLOCK");
     expect_fault(LAB_KERNEL("int *a, int n") "{ while (*(volatile int *)a != 77) ; }", 64, "hazard DEADLOCK");
-    expect_fault(
-        LAB_KERNEL(
-            "int *a, int n") "{ __shared__ long long b; unsigned s = (unsigned)__cvta_generic_to_shared(&b), ok = 0;\n"
-                             "  asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 2;\" :: \"r\"(s)); if (threadIdx.x "
-                             "== 0) \n"
-                             "  asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\" :: \"r\"(s)); while (!ok)\n"
-                             "  asm volatile(\"{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; "
-                             "selp.u32 %0, 1, 0, p;}\" : \"=r\"(ok) : \"r\"(s)); }",
-        32, "waits for the barrier");
+    expect_fault(LAB_KERNEL("int *a, int n")
+                 "{ __shared__ long long b; unsigned s = (unsigned)__cvta_generic_to_shared(&b), ok = 0;\n"
+                 "  asm volatile(\"mbarrier.init.shared::cta.b64 [%0], 2;\" :: \"r\"(s)); if (threadIdx.x == 0) \n"
+                 "  asm volatile(\"mbarrier.arrive.shared::cta.b64 _, [%0];\" :: \"r\"(s)); while (!ok)\n"
+                 "  asm volatile(\"{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], 0; "
+                 "selp.u32 %0, 1, 0, p;}\" : \"=r\"(ok) : \"r\"(s)); }",
+                 32, "waits for the barrier");
 }
 
 static void unknown_instruction(void **state)
@@ -524,8 +492,6 @@ static void unknown_instruction(void **state)
     lab_close(&lab);
 }
 
-/* What a kernel would decide for a graph is refused by its name; so is any other function without a body, and what is
-   declared and not called is not. */
 static void functions_without_body(void **state)
 {
     (void)state;
@@ -534,8 +500,8 @@ static void functions_without_body(void **state)
     } cases[] = {
         {"cudaGraphSetConditional", "call cudaGraphSetConditional, (handle, value);",
          "function cudaGraphSetConditional has no body: launches and conditions of graphs by kernels are not emulated; "
-         "let "
-         "the host decide and launch"},
+         "let the "
+         "host decide and launch"},
         {"elsewhere", "call elsewhere, (handle, value);", "function elsewhere has no body"},
         {"cudaGraphSetConditional", "", NULL},
     };

@@ -1,12 +1,13 @@
 // A libcuda.so.1 for machines without one, whose "GPU" is this file: kernels.cu in C, memory of the host's. It loads
 // CUDA_INJECTION64_PATH in cuInit as the driver does and shows each call to tests/explain/fake_cupti.c.
 //   FAKE_CC=10.0      compute capability of the device; 9.0. From 10.0 on tensor maps have a bit more
-//   FAKE_WRONG=N      element N of a result of scale is another than the PTX gives
+//   FAKE_WRONG=N      element N of a result of scale is another than the PTX gives; N:inf: it is infinite
 //   FAKE_FAIL=R       launches fail with this result when they are waited for
 //   FAKE_LOW=1        memory lies below where the emulator has global memory
 //   FAKE_CAPTURES=1   another stream is captured: who waits or copies in another mode than the relaxed one breaks that
 //   FAKE_OLD=1        as a driver before CUDA 12.4: no cuFuncGetParamInfo
 #include <dlfcn.h>
+#include <math.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -289,7 +290,7 @@ static void run_scale(const struct fake_function *f, const struct cupti_launch *
         float product = x[i] * by;
         x[i] = product + f->module->bias[i % 4];
         if (wrong && atoi(wrong) == i)
-            x[i] += 0.25f;
+            x[i] += strchr(wrong, ':') ? INFINITY : 0.25f;
     }
 }
 

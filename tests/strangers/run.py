@@ -8,8 +8,9 @@ that is not there is told and left out. nvcc is that of `tilewright doctor`. Run
 Exit status: 0 where each program that ran ended as its row says, 1 where one did not, 3 where nothing could run.
 
 A row of strangers.list: project | sources, the first of which names it | more options of nvcc | arguments | what is
-printed when it is right (a regular expression; empty: the status alone counts) | hazards that are known and true, with a
-sentence. The program runs in its source's folder."""
+printed when it is right (a regular expression; empty: the status alone counts) | kinds of hazards that are known, a
+colon and a sentence; the status of a program with hazards is 1, and what it prints must be said then. The program runs
+in its source's folder."""
 import argparse
 import json
 import os
@@ -30,6 +31,9 @@ class Row:
             sys.exit("strangers.list: a row has 6 fields, this has %d: %s" % (len(fields), line))
         self.project, sources, options, arguments, self.right, self.known = fields
         self.sources, self.options, self.arguments = sources.split(), options.split(), arguments.split()
+        self.kinds = self.known.split(":")[0].split()
+        if self.known and not self.right:
+            sys.exit("strangers.list: hazards are known, and nothing says what is printed when it is right: %s" % line)
         self.name = "%s/%s" % (self.project, os.path.splitext(self.sources[0])[0])
 
 
@@ -76,7 +80,7 @@ def run(row, folder, program, out, seconds):
         result["kinds"] = kinds
     if missing:
         result["missing"] = missing
-    if result["hazards"] and row.known:
+    if result["hazards"] and row.known and not set(kinds) - set(row.kinds):
         result["known"] = row.known
     # A program's own status is passed on, but for that hazards make it 1.
     ended = done.returncode == 0 or (done.returncode == 1 and result["hazards"])

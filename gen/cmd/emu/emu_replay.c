@@ -195,12 +195,15 @@ static int make_params(struct emu_replay *r, const struct tw_device *device)
     }
     memcpy(r->params, r->record.params, bytes);
     int status = mend_maps(r, device, is_map);
-    for (size_t at = 0; at + 8 <= bytes && status == 0; at += 8) {
-        uint64_t address;
-        memcpy(&address, r->params + at, 8);
-        address = moved(r, address);
-        if (!is_map[at])
-            memcpy(r->params + at, &address, 8);
+    for (uint32_t i = 0; i < r->record.parameter_count && status == 0; i++) {
+        const size_t first = r->record.parameter[i].offset, end = first + r->record.parameter[i].bytes;
+        for (size_t at = (first + 7) / 8 * 8; at + 8 <= end && end <= bytes; at += 8) {
+            uint64_t address;
+            memcpy(&address, r->params + at, 8);
+            address = moved(r, address);
+            if (!is_map[at])
+                memcpy(r->params + at, &address, 8);
+        }
     }
     tw_free(r->rt, is_map);
     return status;
@@ -283,7 +286,9 @@ static bool near(const struct emu_replay *r, double here, double there)
 {
     if (isnan(here) || isnan(there))
         return isnan(here) && isnan(there);
-    return here == there || fabs(here - there) <= r->atol + r->rtol * fabs(there);
+    if (isinf(here) || isinf(there))
+        return here == there;
+    return fabs(here - there) <= r->atol + r->rtol * fabs(there);
 }
 
 /* Elements of --as, at its multiples from the beginning. Bytes behind the last whole one must be equal. */

@@ -90,7 +90,7 @@ int emu_region_new(struct emu_device *device, uint64_t bytes, uint64_t align, st
     return TW_OK;
 }
 
-/* Whether nothing lies in these bytes, nor in the gaps around them. */
+/* Whether nothing lies in these bytes. Others may lie right beside them: no gap is asked for. */
 static int is_free(const struct emu_device *device, uint64_t base, uint64_t bytes)
 {
     for (size_t i = 0; i < device->region_count; i++) {

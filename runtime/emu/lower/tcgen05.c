@@ -8,6 +8,9 @@
 static struct emu_tensor_where where(struct emu_lowering *l, const struct ptx_operand *operand)
 {
     struct emu_address a = emu_address(l, operand, PTX_SPACE_SHARED);
+    const int constant = operand->kind != PTX_OPERAND_ADDRESS && operand->kind != PTX_OPERAND_ADDRESS_VARIABLE;
+    if (constant && (uint64_t)operand->value <= UINT32_MAX)
+        return (struct emu_tensor_where){.at = emu_constant(l, 0, 0), .offset = (uint32_t)operand->value};
     if (a.wide)
         emu_lower_fail(l, TW_ERROR_INVALID, "an address in tensor memory has 32 bits");
     return (struct emu_tensor_where){.at = a.at, .offset = (uint32_t)a.offset};

@@ -64,6 +64,10 @@ static void capture(void **state)
     assert_int_equal(cuGraphLaunch(executable, stream), CUDA_SUCCESS);
     assert_int_equal(host[N - 1], 6);
     assert_int_equal(cuGraphNodeSetEnabled(executable, nodes[3], 0), CUDA_ERROR_INVALID_VALUE); /* the host's */
+    count = 8;
+    assert_int_equal(cuGraphGetNodes(clone, nodes, &count), CUDA_SUCCESS); /* another graph's */
+    assert_int_equal(cuGraphNodeSetEnabled(executable, nodes[1], 0), CUDA_ERROR_INVALID_VALUE);
+    assert_int_equal(cuGraphExecKernelNodeSetParams_v2(executable, nodes[1], &params), CUDA_ERROR_INVALID_VALUE);
     assert_int_equal(cuGraphExecDestroy(executable), CUDA_SUCCESS);
     assert_int_equal(cuGraphDestroy(graph), CUDA_SUCCESS);
     assert_int_equal(cuGraphDestroy(clone), CUDA_SUCCESS);
