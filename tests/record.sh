@@ -224,7 +224,7 @@ ok $? "usage: --blocks without a record"
 
 # ---- whole programs over the emulated driver
 
-nvcc=$("$program" doctor 2>/dev/null | sed -n 's/^nvcc *path \([^,]*\).*/\1/p')
+nvcc=$(nvcc_of "$program")
 [ -z "$nvcc" ] || "$nvcc" -lineinfo -cudart shared -gencode arch=compute_90,code=compute_90 -o "$work/programs" \
     tests/record/programs.cu >"$work/log" 2>&1 || nvcc=
 if [ -z "$nvcc" ]; then

@@ -40,7 +40,7 @@ if ! command -v python3 >/dev/null 2>&1; then
     echo "1..$count"
     exit 0
 fi
-nvcc=$("$program" doctor 2>/dev/null | sed -n 's/^nvcc *path \([^,]*\).*/\1/p')
+nvcc=$(nvcc_of "$program")
 if [ -z "$nvcc" ] || ! "$nvcc" -cudart shared -gencode arch=compute_90a,code=compute_90a -o "$work/right" \
     "$work/all/mine/right.cu" >"$work/out" 2>&1; then
     skip "public programs" "no nvcc that compiles"

@@ -21,3 +21,7 @@ skip() { # name why
     count=$((count + 1))
     echo "ok $count - $1 # SKIP $2"
 }
+
+nvcc_of() { # program; the nvcc that it finds, or nothing
+    "$1" doctor 2>/dev/null | sed -n 's/^nvcc *path \([^,]*\).*/\1/p'
+}

@@ -54,7 +54,7 @@ ok $? "driver: by hand, with a wrong variable"
 
 # ---- CUDA's runtime
 
-nvcc=$("$program" doctor 2>/dev/null | sed -n 's/^nvcc *path \([^,]*\).*/\1/p')
+nvcc=$(nvcc_of "$program")
 # compiles OUT FILE ARGUMENT...
 compiles() {
     made=$work/$1 source=$2

@@ -1,9 +1,9 @@
 local M, N = dims "M N"
 
-local function with(by, axes)
+local function with(by, axes, more)
   return {
     axes = "m n", tile = { m = 1, n = 64 }, grid = { m = M },
-    X = tensor { M, N, dtype = "fp32", axes = axes }, Y = tensor { M, N, dtype = "fp32", out = true, axes = "m n" },
+    X = tensor { M, N, more, dtype = "fp32", axes = axes }, Y = tensor { M, N, dtype = "fp32", out = true, axes = "m n" },
     program = function(t, at, tile)
       loop("n", range(0, N, tile.n), {}, function(n)
         local place = by(at, span(n, tile.n))
@@ -17,3 +17,4 @@ end
 kernel "right" (with(function(at, n) return { m = at.m, n = n, more = 0 } end, "m n"))
 kernel "lacks_one" (with(function(at, n) return { m = at.m } end, "m n"))
 kernel "no_table" (with(function(at, n) return n end, "m n"))
+kernel "no_axis" (with(function(at, n) return { m = at.m, n = n } end, nil, 3))

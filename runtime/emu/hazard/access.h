@@ -43,8 +43,10 @@ void hz_chunk_forget(struct emu_hazard *h, struct hz_chunk *chunk);
 void hz_alike_end(struct emu_hazard *h, struct hz_alike *alike);
 
 /* ---- async.c */
-/* An operation that no group counts: number + 1, or 0 where there is no memory. And the handle of one. */
+/* An operation that no group counts: number + 1, or 0 where there is no memory. And, last, the handle of one. */
 uint32_t hz_operation_new(struct hz_warp *warp, uint32_t lanes, unsigned kind, uint32_t position);
+/* One that will arrive on a barrier, behind all that these lanes have done. As above. */
+uint32_t hz_signal_new(struct hz_warp *warp, uint32_t lanes, struct hz_mbarrier *barrier, uint32_t position);
 emu_hazard_operation hz_handle_of(const struct emu_hazard_cluster *cluster, uint32_t number);
 /* What accesses of an operation have in common. 1: the engine is silent. */
 int hz_access_begin(struct hz_access *access, struct hz_warp *warp, uint32_t number, unsigned flags, uint32_t position);

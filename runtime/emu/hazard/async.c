@@ -358,6 +358,23 @@ void emu_hazard_signal(struct emu_hazard *hazard, emu_hazard_operation operation
         hz_mbarrier_complete(c, m, by, position);
 }
 
+uint32_t hz_signal_new(struct hz_warp *w, uint32_t lanes, struct hz_mbarrier *m, uint32_t position)
+{
+    struct emu_hazard_cluster *c = w->cluster;
+    m->used = 1;
+    hz_clock_join(c->h, &m->pending, &w->clock);
+    hz_known_join(c->h, &m->known, &w->known);
+    hz_release(w, lanes);
+    uint32_t number = hz_operation_new(w, lanes, EMU_HAZARD_SIGNAL, position);
+    if (number) {
+        struct hz_operation *o = &c->operations[number - 1];
+        o->barrier = m->component;
+        o->phase = m->phases;
+        o->block = m->rank;
+    }
+    return number;
+}
+
 emu_hazard_operation emu_hazard_cp_arrive(struct emu_hazard_warp *warp, uint32_t lanes, uint64_t address,
                                           uint32_t position)
 {
@@ -375,17 +392,10 @@ emu_hazard_operation emu_hazard_cp_arrive(struct emu_hazard_warp *warp, uint32_t
         o->phase = m->phases;
     }
     g->open = 0;
-    m->used = 1;
-    hz_clock_join(c->h, &m->pending, &w->clock);
-    hz_known_join(c->h, &m->known, &w->known);
-    hz_release(w, lanes);
-    uint32_t number = hz_operation_new(w, lanes, EMU_HAZARD_SIGNAL, position);
+    uint32_t number = hz_signal_new(w, lanes, m, position);
     if (!number)
         return 0;
     struct hz_operation *o = &c->operations[number - 1];
-    o->barrier = m->component;
-    o->phase = m->phases;
-    o->block = m->rank;
     to_come(m, o);
     return hz_handle_of(c, number - 1);
 }

@@ -165,17 +165,10 @@ emu_hazard_operation emu_hazard_tensor_commit(struct emu_hazard_warp *warp, uint
     struct hz_mbarrier *commits = commits_of(w, lanes);
     if (!commits)
         return 0;
-    m->used = 1;
-    hz_clock_join(c->h, &m->pending, &w->clock);
-    hz_known_join(c->h, &m->known, &w->known);
-    hz_release(w, lanes);
-    uint32_t number = hz_operation_new(w, lanes, EMU_HAZARD_SIGNAL, position);
+    uint32_t number = hz_signal_new(w, lanes, m, position);
     if (!number)
         return 0;
     struct hz_operation *o = &c->operations[number - 1];
-    o->barrier = m->component;
-    o->phase = m->phases;
-    o->block = m->rank;
     o->commits = commits->component;
     o->commit = ++commits->observed;
     return hz_handle_of(c, number - 1);
