@@ -111,7 +111,8 @@ static int verify(struct bench_part *part, struct tw_error *error)
                                           .unit = part->unit, /* its set-up's program says what is rounded */
                                           .symbol = part->symbol,
                                           .inputs = INPUTS_NORMAL,
-                                          .seed = 1};
+                                          .seed = 1,
+                                          .fill_most = SPEC_FILL_TIMED};
     struct trial_way way = {.launch = launch_for_trial, .context = part->kernel->launcher};
     struct trial_result result = {0};
     struct trial trial;
