@@ -7,6 +7,7 @@
 //@ param launch.block int
 //@ local ring, type = plan.ring[1], plan.tensor.out.dtype
 //@ local tile, channels, samples = plan.tile.out["1"], plan.tile.out["2"], plan.tile.weight["2"]
+//@ local last = samples - 1
 //@ local levels, of, by = #ring.tensor, plan.tensor.loc.dtype, plan.tensor.weight.dtype
 //@ local points = samples // levels
 //@ local groups = channels // 8 -- vectors of a pixel
@@ -69,7 +70,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
     __syncthreads();
 
     // A lane has a sample of its own, or the last one.
-    const int lane = threadIdx.x % 32, sample = min(lane, ${samples} - 1), level = sample / ${points};
+    const int lane = threadIdx.x % 32, sample = min(lane, ${last}), level = sample / ${points};
     float columns = 0.0f, rows = 0.0f;
 //@ for l, name in ipairs(ring.tensor) do
 //@     local t, number = plan.tensor[name], l - 1
@@ -121,12 +122,12 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@ end
 //@ for i = 0, loads - 1 do
                 {
-//@     local begins = i * 32
-                    const int v = ${begins} + lane;
-//@     local box, last = ring.tensor[levels], levels - 1
+//@     local behind = i > 0 and i * 32 .. " + " or ""
+                    const int v = ${behind}lane;
+//@     local box, lowest = ring.tensor[levels], levels - 1
 //@     for l = levels - 1, 1, -1 do box = "v < " .. l * each .. " ? " .. ring.tensor[l] .. " : " .. box end
                     const u16 *const box = ${box};
-                    const int from = min(v / ${each}, ${last}) * ${points} + point;
+                    const int from = min(v / ${each}, ${lowest}) * ${points} + point;
                     const vector value = *(const vector *)(box + v % ${each} * 8);
                     const float u = __shfl_sync(~0u, x.past, from), down = __shfl_sync(~0u, y.past, from);
                     const float by_row = __shfl_sync(~0u, weight, from) * (v / ${groups} / 2 % 2 ? down : 1.0f - down);
@@ -137,25 +138,23 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
                     const float counts = by;
 //@     end
                     #pragma unroll
-                    for (int w = 0; w < 4; ++w) {
-                        sum[2 * w] += counts * from_${type}((u16)value.word[w]);
-                        sum[2 * w + 1] += counts * from_${type}((u16)(value.word[w] >> 16));
-                    }
+                    for (int e = 0; e < 8; ++e)
+                        sum[e] += counts * from_${type}((u16)(value.word[e / 2] >> e % 2 * 16));
                 }
 //@ end
                 ${ring.name}_release(read);
 //@ endloop
             // Lanes of one place among a pixel's vectors have the same channels; each stores one of the 8.
-            u16 mine = 0;
-            #pragma unroll
-            for (int e = 0; e < 8; ++e) {
-                #pragma unroll
-                for (int other = ${groups}; other < 32; other *= 2)
-                    sum[e] += __shfl_xor_sync(~0u, sum[e], other);
-                mine = lane / ${groups} == e ? to_${type}(sum[e]) : mine;
-            }
+            float mine = 0.0f;
+//@ for e = 0, 7 do
+//@     for step = log2(groups), 4 do
+//@         local other = 1 << step
+            sum[${e}] += __shfl_xor_sync(~0u, sum[${e}], ${other});
+//@     end
+            mine = lane / ${groups} == ${e} ? sum[${e}] : mine;
+//@ end
             if (lane < ${channels})
-                out[(first + query) * args.out_stride1 + lane % ${groups} * 8 + lane / ${groups}] = mine;
+                out[(first + query) * args.out_stride1 + lane % ${groups} * 8 + lane / ${groups}] = to_${type}(mine);
 //@ endloop
 //@ endrole
 }
