@@ -1,6 +1,6 @@
 -- Multi-scale deformable attention: specs/lib/deform_attn.lua says what it computes and what may be chosen. By default
 -- a row's locations and weights come in vectors, and fp16 pixels are added in pairs; `baseline` reads number by number
--- and adds in fp32.
+-- and adds in fp32; `tma` has each sample's four pixels brought by a tensor map, by the template deform_attn_tma.cu.
 
 local deform = require "lib/deform_attn"
 
@@ -59,10 +59,17 @@ kernel "deform_attn_fp16_softmax_uniform" (like(folded, {
 }))
 kernel "deform_attn_fp32_heads_uniform" (like(heads, { dtype = "fp32", fill = placed_heads(noise), run = one }))
 kernel "deform_attn_fp16_baseline" (like(folded, { dtype = "fp16", loads = "numbers", run = few }))
+kernel "deform_attn_fp16_tma" (like(folded, {
+  dtype = "fp16", loads = "boxes", template = "deform_attn_tma.cu", arch = { sm_90a = {} }, run = few,
+}))
 kernel "deform_attn_fp16_heads" (like(heads, { dtype = "fp16", sums = "fp16", run = few }))
 kernel "deform_attn_fp32_heads" (like(heads, { dtype = "fp32", run = few }))
 kernel "deform_attn_bf16_padded" (like(odd, {
   dtype = "bf16", of = "fp32", padded = true, softmax = true, run = { { B = 2, Q = 70 }, { B = 3, Q = 2 } },
+}))
+kernel "deform_attn_fp16_tma_odd" (like(odd, {
+  dtype = "fp16", of = "fp32", channels = 16, loads = "boxes", template = "deform_attn_tma.cu", tile = { q = 16 },
+  arch = { sm_90a = {} }, run = { { B = 2, Q = 67 }, { B = 3, Q = 2 }, { B = 0, Q = 5 } },
 }))
 kernel "deform_attn_fp16_odd" (like(odd, {
   dtype = "fp16", of = "fp32", run = { { B = 2, Q = 67 }, { B = 3, Q = 2 }, { B = 0, Q = 5 } },
