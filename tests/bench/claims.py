@@ -2,14 +2,15 @@
 """What Tilewright claims of its speed on an H200: how each claim is measured, and whether measured rows hold it.
 
     python3 tests/bench/claims.py measure OUT [STEP...] [--program build/tilewright] [--seconds 540]
-    python3 tests/bench/claims.py table FILE.json... [--missing]
+    python3 tests/bench/claims.py table FILE.json... [--newer FILE.json...] [--missing]
 
 measure runs steps, those named or all, each into OUT/STEP.json and OUT/STEP.log; kernels and their peers of one step
 stand next to each other on one machine. A step whose rows are there already is left out, and so is one that needs more
 than what is left of --seconds: a machine that is lent for minutes takes several calls. A step that fails says so, and
 the next one runs. It needs a GPU with its driver, NVRTC and a C compiler; attention's and convolution's peers need
-torch. table prints each claim beside its bound as Markdown; with --missing those without rows too. Status 1: a step
-failed, or a claim is missed.
+torch. table prints each claim beside its bound as Markdown; with --missing those without rows too. A claim that the
+files behind --newer have rows for is of these alone: what two runs measured is not compared. Status 1: a step failed,
+or a claim is missed.
 """
 import argparse
 import json
@@ -344,12 +345,13 @@ CLAIMS = [
 
 
 def table(options):
-    rows, missed = Rows(options.files), 0
+    rows, newer, missed = Rows(options.files), Rows(options.newer), 0
     print("| claim | bound |", " | ".join(BOTH), "|\n| --- | --- | --- | --- |")
     for what, sense, bound, modes, value in CLAIMS:
         cells = []
+        of = newer if any(value(newer, mode) is not None for mode in modes) else rows
         for mode in BOTH:
-            found = value(rows, mode) if mode in modes else None
+            found = value(of, mode) if mode in modes else None
             held = found is not None and (found >= bound if sense == ">=" else found <= bound)
             missed += found is not None and not held
             cells.append("" if found is None else f"{found:.3f}" + ("" if held else ", missed"))
@@ -369,6 +371,7 @@ def main():
     one.set_defaults(do=measure)
     one = commands.add_parser("table")
     one.add_argument("files", nargs="+", metavar="FILE.json")
+    one.add_argument("--newer", nargs="+", default=[], metavar="FILE.json")
     one.add_argument("--missing", action="store_true")
     one.set_defaults(do=table)
     options = parser.parse_args()
