@@ -197,13 +197,14 @@ static void test_fill_repeats(void **state)
         int64_t most;
         int rows; /* that are the function's own */
     } cases[] = {{INT64_MAX, 5}, {15, 5}, {14, 4}, {7, 2}, {3, 1}, {1, 1}};
-    static const char text[] = "local R, C = dims \"R C\"\nkernel \"k\" {\n  axes = \"r c\", grid = { r = R, c = C },\n"
-                               "  x = tensor { R, C, dtype = \"fp32\", fill = function(r, c, n) return 10 * r + c + n.R end },\n"
-                               "  y = tensor { R, C, dtype = \"fp32\", out = true }, tile = { r = 8, c = 8 },\n"
-                               "  arch = { sm_80 = {} }, run = { { R = 1, C = 1 } },\n"
-                               "  program = function(t, at, tile)\n"
-                               "    local r, c = span(at.r, tile.r), span(at.c, tile.c)\n"
-                               "    store(t.y, r, c, load(t.x, r, c))\n  end }\n";
+    static const char text[] =
+        "local R, C = dims \"R C\"\nkernel \"k\" {\n  axes = \"r c\", grid = { r = R, c = C },\n"
+        "  x = tensor { R, C, dtype = \"fp32\", fill = function(r, c, n) return 10 * r + c + n.R end },\n"
+        "  y = tensor { R, C, dtype = \"fp32\", out = true }, tile = { r = 8, c = 8 },\n"
+        "  arch = { sm_80 = {} }, run = { { R = 1, C = 1 } },\n"
+        "  program = function(t, at, tile)\n"
+        "    local r, c = span(at.r, tile.r), span(at.c, tile.c)\n"
+        "    store(t.y, r, c, load(t.x, r, c))\n  end }\n";
     struct spec spec;
     struct diag_set diags = {0};
     const int64_t dims[] = {ROWS, COLUMNS};
