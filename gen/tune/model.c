@@ -165,7 +165,7 @@ static double items_of(const struct plan *p, const int64_t *symbol, double *whol
     for (int i = 0; i < p->item_count && !p->item[i].share; i++) {
         const double extent = evaluate(&p->fused, p->item[i].extent, symbol);
         const double cluster = p->item[i].axis >= 0 ? value_of(p, "cluster.", p->axis[p->item[i].axis]) : 1.0;
-        const double tiles = extent < 0 ? 1.0 : ceil(extent / p->item[i].tile);
+        const double tiles = extent < 0 ? 1.0 : p->item[i].counted ? extent : ceil(extent / p->item[i].tile);
         items *= tiles;
         *whole *= cluster > 1.0 ? ceil(tiles / cluster) * cluster : tiles;
     }
