@@ -57,6 +57,9 @@ mine | broken.cu | | | |
 let TURNED 63 - i => (8 + i)
 mine | edited.cu | | | ^x is 9$ | | $TURNED % 64
 mine | edited.cu | -DNOWHERE | | | | 64 - i => i
+mine | wrong.cu | -DKNOWN | | !^x is 5$ |
+mine | right.cu | -DKNOWN | | !^x is 5$ |
+mine | fails.cu | -DKNOWN | | !^tilewright run-program: 1 launch, 1 failure | BOUNDS: it writes behind its allocation
 mine | twice.cu | | 1..2 | ^x is 62$ |
 gone | a.cu | | | |
 LIST
@@ -112,11 +115,12 @@ for want in 'right *mine/right .* 1 launches  0 hazards' 'right *mine/race .* 1 
     'wrong *mine/wrong ' 'failed *mine/fails ' 'not compiled *mine/broken ' '    UNINIT UNORDERED-READ: nobody waits' \
     '    .*broken.cu.*error.*"j"' 'gone is not there' \
     'right *mine/edited  ' 'not compiled *mine/edited -DNOWHERE' '    nothing to edit: 64 - i$' 'right *mine/twice 1 ' 'right *mine/twice 2 ' \
-    '10 programs: 6 right, 1 wrong, 1 failed, 0 launched nothing, 0 out of time, 2 not compiled; hazards in 3, known as true in 1'; do
+    'faulty as known *mine/wrong -DKNOWN' 'not as known *mine/right -DKNOWN' 'faulty as known *mine/fails -DKNOWN .* BOUNDS' \
+    '13 programs: 6 right, 1 wrong, 1 failed, 0 launched nothing, 0 out of time, 2 not compiled, 2 faulty as known, 1 not as known; hazards in 4, known as true in 2'; do
     grep -q "^$want" "$work/out"
     ok $? "told: $want"
 done
-python3 tests/strangers/run.py "$work/all" --program "$program" --list "$work/list" --only mine/right >"$work/out" 2>&1
+python3 tests/strangers/run.py "$work/all" --program "$program" --list "$work/list" --only mine/twice >"$work/out" 2>&1
 ok $? "those that are right: status 0"
 if echo '#include <cublasLt.h>' | "$nvcc" -E -x cu - >/dev/null 2>&1; then
     echo 'mine | blas.cu +blas.cu | | | ^47 69 63 93$ |' >"$work/list"

@@ -9,10 +9,11 @@ Run from the top of the tree, after ninja.
 Exit status: 0 where each program that ran ended as its row says, 1 where one did not, 3 where nothing could run.
 
 A row of strangers.list: project | sources, the first of which names it | more options of nvcc | arguments | what is
-printed when it is right (a regular expression; empty: the status alone counts) | kinds of hazards that are known, a
+printed when it is right (a regular expression; empty: the status alone counts), or, behind a `!`, when it goes wrong, by
+a fault of its own that is known | kinds of hazards that are known, a
 colon and a sentence; the status of a program with hazards is 1, and what it prints must be said then | edits, which may
-be left out. `1..4` among the arguments is four rows. The program runs in its source's folder. Rows of one source are named with their arguments, and with their -D
-where those are the same.
+be left out. `1..4` among the arguments is four rows. The program runs in its source's folder. Rows of one source are
+named with their arguments, and with their -D where those are the same.
 
 A source is a path in the project, or +FILE, a file of ours in tests/strangers: a program around the project's headers,
 or what stands in for a library. `{}` in an option is the project's folder.
@@ -34,6 +35,9 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 SUMMARY = re.compile(r"^tilewright run-program: (\d+) launch(?:es)?, (?:(\d+) failures?, )?(\d+) hazards?$", re.M)
 
 
+FINE = ("right", "faulty as known")
+
+
 class Row:
     def __init__(self, line):
         fields = [f.strip() for f in line.split("|")]
@@ -45,6 +49,7 @@ class Row:
         if any(len(e) != 2 for e in self.edits):
             sys.exit("strangers.list: an edit is OLD => NEW: %s" % line)
         self.sources, self.options, self.arguments = sources.split(), options.split(), arguments.split()
+        self.faulty, self.right = self.right.startswith("!"), self.right.lstrip("!")
         self.kinds = self.known.split(":")[0].split()
         if self.known and not self.right:
             sys.exit("strangers.list: hazards are known, and nothing says what is printed when it is right: %s" % line)
@@ -132,7 +137,7 @@ def run(row, folder, program, out, seconds, said):
               "launches": int(summary.group(1)) if summary else 0, "hazards": int(summary.group(3)) if summary else 0}
     kinds = sorted(set(re.findall(r"^hazard ([A-Z-]+):", done.stderr, re.M)))
     missing = sorted(set(re.findall(r"^tilewright: (\w+): the emulated driver has no such entry point", done.stderr, re.M)))
-    right = re.search(row.right, done.stdout + done.stderr, re.M) is not None
+    said_so = re.search(row.right, done.stdout + done.stderr, re.M) is not None
     if kinds:
         result["kinds"] = kinds
     if missing:
@@ -143,11 +148,13 @@ def run(row, folder, program, out, seconds, said):
     ended = done.returncode == 0 or (done.returncode == 1 and result["hazards"])
     if not summary or not result["launches"]:
         result["outcome"] = "nothing was launched"
+    elif row.faulty:
+        result["outcome"] = "faulty as known" if said_so else "not as known"
     elif not ended or (summary.group(2) or "0") != "0":
         result["outcome"] = "failed"
     else:
-        result["outcome"] = "right" if right else "wrong"
-    if result["outcome"] != "right":
+        result["outcome"] = "right" if said_so else "wrong"
+    if result["outcome"] not in FINE:
         result["said"] = (done.stderr.strip().splitlines() or done.stdout.strip().splitlines() or [""])[0][:300]
     return result
 
@@ -166,10 +173,12 @@ def line_of(result):
 def summed(results):
     count = lambda outcome: sum(r["outcome"] == outcome for r in results)
     found = [r for r in results if r.get("hazards")]
-    return "%d programs: %d right, %d wrong, %d failed, %d launched nothing, %d out of time, %d not compiled; hazards in " \
-           "%d, known as true in %d" % (len(results), count("right"), count("wrong"), count("failed"),
-                                        count("nothing was launched"), count("time"), count("not compiled"), len(found),
-                                        sum("known" in r for r in found))
+    told = ["%d %s" % (count(o), o) for o in ("right", "wrong", "failed")]
+    told += ["%d launched nothing" % count("nothing was launched"), "%d out of time" % count("time"),
+             "%d not compiled" % count("not compiled")]
+    told += ["%d %s" % (count(o), o) for o in ("faulty as known", "not as known") if count(o)]
+    return "%d programs: %s; hazards in %d, known as true in %d" % (len(results), ", ".join(told), len(found),
+                                                                    sum("known" in r for r in found))
 
 
 def main():
@@ -214,7 +223,7 @@ def main():
             json.dump(results, file, indent=1)
     if not results:
         return 3
-    return 0 if all(r["outcome"] == "right" and (not r.get("hazards") or "known" in r) for r in results) else 1
+    return 0 if all(r["outcome"] in FINE and (not r.get("hazards") or "known" in r) for r in results) else 1
 
 
 if __name__ == "__main__":
