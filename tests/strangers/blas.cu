@@ -322,7 +322,7 @@ cublasStatus_t cublasLtMatmul(cublasLtHandle_t, cublasLtMatmulDesc_t descriptor,
                  (int)of->values[CUBLASLT_MATMUL_DESC_EPILOGUE], *(const float *)alpha, *(const float *)beta,
                  transposed, of->values[CUBLASLT_MATMUL_DESC_TRANSB] != CUBLAS_OP_N, matrix_of(a, layout_a),
                  matrix_of(b, layout_b), matrix_of(c, layout_c), matrix_of(d, layout_d),
-                 {(void *)of->values[CUBLASLT_MATMUL_DESC_BIAS_POINTER], out->type, 0, 0}};
+                 {(void *)of->values[CUBLASLT_MATMUL_DESC_BIAS_POINTER], out->type, (int64_t)out->rows, 0}};
     return launch(p, batch ? (int)batch : 1);
 }
 
