@@ -28,6 +28,7 @@ stranger fails 'x[i + 4096] = i;'
 stranger broken 'x[i] = j;'
 stranger edited 's[i] = i; __syncthreads(); x[i] = s[63 - i];'
 cp "$work/all/mine/right.cu" "$work/all/mine/twice.cu"
+stranger ends_not 'while (*(volatile int *)x != 77) ;'
 
 # The stand-in for cuBLAS: (1 2; 3 4) (5 6; 7 8), both turned, 2 times and once what was there: 2 (23 31; 34 46) + 1.
 cat >"$work/all/mine/blas.cu" <<'CUDA'
@@ -122,6 +123,10 @@ for want in 'right *mine/right .* 1 launches  0 hazards' 'right *mine/race .* 1 
 done
 python3 tests/strangers/run.py "$work/all" --program "$program" --list "$work/list" --only mine/twice >"$work/out" 2>&1
 ok $? "those that are right: status 0"
+echo 'mine | ends_not.cu | | | |' >"$work/list"
+TMPDIR=$work python3 tests/strangers/run.py "$work/all" --program "$program" --list "$work/list" --seconds 2 >"$work/out" 2>&1
+[ $? -eq 1 ] && grep -q '^time *mine/ends_not ' "$work/out" && ! pgrep -f "^$work/.*/program_0" >/dev/null
+ok $? "what does not end is ended, its processes too"
 if echo '#include <cublasLt.h>' | "$nvcc" -E -x cu - >/dev/null 2>&1; then
     echo 'mine | blas.cu +blas.cu | | | ^47 69 63 93$ |' >"$work/list"
     python3 tests/strangers/run.py "$work/all" --program "$program" --list "$work/list" >"$work/out" 2>&1

@@ -26,6 +26,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -124,20 +125,23 @@ def run(row, folder, program, out, seconds, said):
     first = row.sources[0]
     place = HERE if first.startswith("+") else os.path.dirname(os.path.join(folder, row.project, first))
     command = [program, "run-program", "--hazards", "on", "--", out, *row.arguments]
+    done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
+                            cwd=place, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
-        done = subprocess.run(command, capture_output=True, text=True, errors="replace", timeout=seconds, cwd=place,
-                              stdin=subprocess.DEVNULL)
+        printed, told = done.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
+        os.killpg(done.pid, signal.SIGKILL)  # run-program and the program
+        done.communicate()
         return {"name": row.name, "outcome": "time", "seconds": seconds}
     if said:
         with open(os.path.join(said, re.sub(r"[^\w.-]+", "_", row.name)), "w") as file:
-            file.write(done.stdout + done.stderr)
-    summary = SUMMARY.search(done.stderr)
+            file.write(printed + told)
+    summary = SUMMARY.search(told)
     result = {"name": row.name, "status": done.returncode, "seconds": round(time.time() - began, 1),
               "launches": int(summary.group(1)) if summary else 0, "hazards": int(summary.group(3)) if summary else 0}
-    kinds = sorted(set(re.findall(r"^hazard ([A-Z-]+):", done.stderr, re.M)))
-    missing = sorted(set(re.findall(r"^tilewright: (\w+): the emulated driver has no such entry point", done.stderr, re.M)))
-    said_so = re.search(row.right, done.stdout + done.stderr, re.M) is not None
+    kinds = sorted(set(re.findall(r"^hazard ([A-Z-]+):", told, re.M)))
+    missing = sorted(set(re.findall(r"^tilewright: (\w+): the emulated driver has no such entry point", told, re.M)))
+    said_so = re.search(row.right, printed + told, re.M) is not None
     if kinds:
         result["kinds"] = kinds
     if missing:
@@ -155,7 +159,7 @@ def run(row, folder, program, out, seconds, said):
     else:
         result["outcome"] = "right" if said_so else "wrong"
     if result["outcome"] not in FINE:
-        result["said"] = (done.stderr.strip().splitlines() or done.stdout.strip().splitlines() or [""])[0][:300]
+        result["said"] = (told.strip().splitlines() or printed.strip().splitlines() or [""])[0][:300]
     return result
 
 
