@@ -1,7 +1,7 @@
 #!/bin/sh
-# tests/strangers/run.py, which runs public programs on the emulator: it is tried with programs of ours, one of them with
-# a race, one that is wrong, one that fails and one that is no C++. tests/strangers/get.sh, which fetches them, is tried
-# with a repository of ours. TAP on stdout.
+# tests/strangers/run.py, which runs public programs on the emulator: it is tried with programs of ours, one of them
+# with a race, one that is wrong, one that fails and one that is no C++. tests/strangers/get.sh, which fetches them, is
+# tried with a repository of ours. TAP on stdout.
 #   usage: tests/strangers.sh [PROGRAM], from the top of the tree. Needs python3 and nvcc, git for get.sh, no GPU.
 set -u
 program=${1:-build/tilewright}
@@ -28,7 +28,8 @@ stranger fails 'x[i + 4096] = i;'
 stranger broken 'x[i] = j;'
 stranger edited 's[i] = i; __syncthreads(); x[i] = s[63 - i];'
 cp "$work/all/mine/right.cu" "$work/all/mine/twice.cu"
-stranger ends_not 'while (*(volatile int *)x != 77) ;'
+printf '__global__ void f() {}\nint main() { f<<<1, 1>>>(); for (volatile int i = 0;; i++) {} }\n' \
+    >"$work/all/mine/ends_not.cu"
 
 # The stand-in for cuBLAS: (1 2; 3 4) (5 6; 7 8), both turned, 2 times and once what was there: 2 (23 31; 34 46) + 1.
 cat >"$work/all/mine/blas.cu" <<'CUDA'
@@ -115,16 +116,18 @@ ok $? "some are not as they should be"
 for want in 'right *mine/right .* 1 launches  0 hazards' 'right *mine/race .* 1 launches  [1-9][0-9]* hazards [A-Z]' \
     'wrong *mine/wrong ' 'failed *mine/fails ' 'not compiled *mine/broken ' '    UNINIT UNORDERED-READ: nobody waits' \
     '    .*broken.cu.*error.*"j"' 'gone is not there' \
-    'right *mine/edited  ' 'not compiled *mine/edited -DNOWHERE' '    nothing to edit: 64 - i$' 'right *mine/twice 1 ' 'right *mine/twice 2 ' \
-    'faulty as known *mine/wrong -DKNOWN' 'not as known *mine/right -DKNOWN' 'faulty as known *mine/fails -DKNOWN .* BOUNDS' \
-    '13 programs: 6 right, 1 wrong, 1 failed, 0 launched nothing, 0 out of time, 2 not compiled, 2 faulty as known, 1 not as known; hazards in 4, known as true in 2'; do
+    'right *mine/edited  ' 'not compiled *mine/edited -DNOWHERE' '    nothing to edit: 64 - i$' 'right *mine/twice 1 ' \
+    'right *mine/twice 2 ' 'faulty as known *mine/wrong -DKNOWN' 'not as known *mine/right -DKNOWN' \
+    'faulty as known *mine/fails -DKNOWN .* BOUNDS' '13 programs: 6 right, 1 wrong, 1 failed, 0 launched nothing' \
+    '.* 0 out of time, 2 not compiled, 2 faulty as known, 1 not as known; hazards in 4, known as true in 2'; do
     grep -q "^$want" "$work/out"
     ok $? "told: $want"
 done
 python3 tests/strangers/run.py "$work/all" --program "$program" --list "$work/list" --only mine/twice >"$work/out" 2>&1
 ok $? "those that are right: status 0"
 echo 'mine | ends_not.cu | | | |' >"$work/list"
-TMPDIR=$work python3 tests/strangers/run.py "$work/all" --program "$program" --list "$work/list" --seconds 2 >"$work/out" 2>&1
+TMPDIR=$work python3 tests/strangers/run.py "$work/all" --program "$program" --list "$work/list" --seconds 2 \
+    >"$work/out" 2>&1
 [ $? -eq 1 ] && grep -q '^time *mine/ends_not ' "$work/out" && ! pgrep -f "^$work/.*/program_0" >/dev/null
 ok $? "what does not end is ended, its processes too"
 if echo '#include <cublasLt.h>' | "$nvcc" -E -x cu - >/dev/null 2>&1; then

@@ -9,18 +9,18 @@ Run from the top of the tree, after ninja.
 Exit status: 0 where each program that ran ended as its row says, 1 where one did not, 3 where nothing could run.
 
 A row of strangers.list: project | sources, the first of which names it | more options of nvcc | arguments | what is
-printed when it is right (a regular expression; empty: the status alone counts), or, behind a `!`, when it goes wrong, by
-a fault of its own that is known | kinds of hazards that are known, a
-colon and a sentence; the status of a program with hazards is 1, and what it prints must be said then | edits, which may
-be left out. `1..4` among the arguments is four rows. The program runs in its source's folder. Rows of one source are
-named with their arguments, and with their -D where those are the same.
+printed when it is right (a regular expression; empty: the status alone counts), or, behind a `!`, when it goes wrong,
+by a fault of its own that is known | kinds of hazards that are known, a colon and a sentence; the status of a program
+with hazards is 1, and what it prints must be said then | edits, which may be left out. `1..4` among the arguments is
+four rows. The program runs in its source's folder. Rows of one source are named with their arguments, and with their
+-D where those are the same.
 
 A source is a path in the project, or +FILE, a file of ours in tests/strangers: a program around the project's headers,
 or what stands in for a library. `{}` in an option is the project's folder.
 
-Edits give a program whose sizes are constants smaller ones: OLD => NEW, several with ;; between. They are made in a copy
-of the first source's folder, in all of its files; one that fits nowhere is a fault. `let NAME TEXT` in a line of its own
-has TEXT stand for $NAME in the rows that follow."""
+Edits give a program whose sizes are constants smaller ones: OLD => NEW, several with ;; between. They are made in a
+copy of the first source's folder, in all of its files; one that fits nowhere is a fault. `let NAME TEXT` in a line of
+its own has TEXT stand for $NAME in the rows that follow."""
 import argparse
 import json
 import os
