@@ -62,7 +62,7 @@ mine | edited.cu | -DNOWHERE | | | | 64 - i => i
 mine | wrong.cu | -DKNOWN | | !^x is 5$ |
 mine | right.cu | -DKNOWN | | !^x is 5$ |
 mine | fails.cu | -DKNOWN | | !^tilewright run-program: 1 launch, 1 failure | BOUNDS: it writes behind its allocation
-mine | twice.cu | | 1..2 | ^x is 62$ |
+mine | twice.cu | | [--sms 4] 1..2 | ^x is 62$ |
 gone | a.cu | | | |
 LIST
 # What get.sh fetches, from a repository of ours: folders of it, an old commit, HEAD where the commit is not there.

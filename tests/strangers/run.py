@@ -12,8 +12,8 @@ A row of strangers.list: project | sources, the first of which names it | more o
 printed when it is right (a regular expression; empty: the status alone counts), or, behind a `!`, when it goes wrong,
 by a fault of its own that is known | kinds of hazards that are known, a colon and a sentence; the status of a program
 with hazards is 1, and what it prints must be said then | edits, which may be left out. `1..4` among the arguments is
-four rows. The program runs in its source's folder. Rows of one source are named with their arguments, and with their
--D where those are the same.
+four rows; `[--sms 4]` before them is for run-program. The program runs in its source's folder. Rows of one source are
+named with their arguments, and with their -D where those are the same.
 
 A source is a path in the project, or +FILE, a file of ours in tests/strangers: a program around the project's headers,
 or what stands in for a library. `{}` in an option is the project's folder.
@@ -31,6 +31,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import zlib
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 SUMMARY = re.compile(r"^tilewright run-program: (\d+) launch(?:es)?, (?:(\d+) failures?, )?(\d+) hazards?$", re.M)
@@ -49,12 +50,15 @@ class Row:
         self.edits = [tuple(re.split(r" ?=> ?", e, maxsplit=1)) for e in edits if e]
         if any(len(e) != 2 for e in self.edits):
             sys.exit("strangers.list: an edit is OLD => NEW: %s" % line)
+        given, arguments = re.match(r"(?:\[(.*?)\])?(.*)", arguments).groups()
+        self.given = (given or "").split()  # to run-program
         self.sources, self.options, self.arguments = sources.split(), options.split(), arguments.split()
         self.faulty, self.right = self.right.startswith("!"), self.right.lstrip("!")
         self.kinds = self.known.split(":")[0].split()
         if self.known and not self.right:
             sys.exit("strangers.list: hazards are known, and nothing says what is printed when it is right: %s" % line)
         self.name = "%s/%s" % (self.project, os.path.splitext(self.sources[0].lstrip("+"))[0])
+        self.line = zlib.crc32(line.encode())
         self.made_of = (self.project, sources, options, str(self.edits))
 
 
@@ -124,7 +128,7 @@ def run(row, folder, program, out, seconds, said):
     began = time.time()
     first = row.sources[0]
     place = HERE if first.startswith("+") else os.path.dirname(os.path.join(folder, row.project, first))
-    command = [program, "run-program", "--hazards", "on", "--", out, *row.arguments]
+    command = [program, "run-program", "--hazards", "on", *row.given, "--", out, *row.arguments]
     done = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace",
                             cwd=place, stdin=subprocess.DEVNULL, start_new_session=True)
     try:
@@ -134,7 +138,7 @@ def run(row, folder, program, out, seconds, said):
         done.communicate()
         return {"name": row.name, "outcome": "time", "seconds": seconds}
     if said:
-        with open(os.path.join(said, re.sub(r"[^\w.-]+", "_", row.name)), "w") as file:
+        with open(os.path.join(said, "%s_%x" % (re.sub(r"[^\w.-]+", "_", row.name), row.line)), "w") as file:
             file.write(printed + told)
     summary = SUMMARY.search(told)
     result = {"name": row.name, "status": done.returncode, "seconds": round(time.time() - began, 1),
@@ -192,7 +196,7 @@ def main():
     parser.add_argument("--list", default=os.path.join(HERE, "strangers.list"))
     parser.add_argument("--seconds", type=int, default=60, help="that a program may take")
     parser.add_argument("--json", help="results are written there")
-    parser.add_argument("--said", help="what each program says is written there, in a file of its name")
+    parser.add_argument("--said", help="what each program says is written there, in a file of its name and row")
     parser.add_argument("--program", default="build/tilewright")
     o = parser.parse_args()
     program, nvcc = os.path.abspath(o.program), find_nvcc(o.program)
