@@ -1,7 +1,8 @@
-/* Does a wgmma of a warpgroup read its operands before all four warps have issued it? Warps 1 to 3 write their rows of A
- * and B late, and no barrier stands between those writes and the wgmma of warp 0. Where each row of warp 0 is what the
- * late writes make it, a wgmma begins when the last warp has issued it.
- *   nvcc -gencode arch=compute_90a,code=[sm_90a,compute_90a] -cudart shared tests/strangers/late_warp.cu -o late_warp */
+/* Does a wgmma of a warpgroup read its operands before all four warps have issued it? Warp 3 writes B late, and no
+ * barrier stands between those writes and the wgmma of warp 0. Where warp 0's rows are what the late writes make them,
+ * a wgmma begins when the last warp has issued it.
+ *   nvcc -gencode arch=compute_90a,code=[sm_90a,compute_90a] tests/strangers/late_warp.cu -o late_warp && ./late_warp
+ */
 #include <cuda_bf16.h>
 #include <stdint.h>
 #include <stdio.h>
