@@ -156,8 +156,8 @@ static double value_of(const struct plan *p, const char *name, const char *of)
     return 0.0;
 }
 
-/* Items of a block's own: those of the Plan, or the blocks of its grid. *whole: with those that have nothing to do, where
- * an axis' tiles do not fill its last cluster. */
+/* Items of a block's own: those of the Plan, or the blocks of its grid. *whole: with those that have nothing to do,
+ * where an axis' tiles do not fill its last cluster. */
 static double items_of(const struct plan *p, const int64_t *symbol, double *whole)
 {
     double items = 1.0;

@@ -164,7 +164,8 @@ static uint64_t moved(const struct emu_replay *r, uint64_t address)
 }
 
 /* Where the byte at `item` of the record's parameters lies among those of its PTX: hardware lays a parameter for a
-   multiple of 64 bytes by where its bank of constants begins, so that the record may have other gaps. Negative: none. */
+   multiple of 64 bytes by where its bank of constants begins, so that the record may have other gaps. Negative: none.
+ */
 static int64_t place_of(const struct emu_replay *r, uint32_t item, uint32_t bytes)
 {
     for (uint32_t i = 0; i < r->record.parameter_count; i++) {
@@ -227,7 +228,8 @@ static int make_params(struct emu_replay *r, const struct tw_device *device, siz
     return status;
 }
 
-/* Offsets of the parameters by the PTX, which is to have as many and as large ones as the record; and how many bytes. */
+/* Offsets of the parameters by the PTX, which is to have as many and as large ones as the record; and how many bytes.
+ */
 static int take_offsets(struct emu_replay *r, const struct emu_program *program, const struct tw_launch *launch,
                         size_t *params_bytes)
 {
