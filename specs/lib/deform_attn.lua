@@ -13,10 +13,10 @@
 --            a number: value { B, S, H, C }, loc { B, Q, H, 2 L P }, weight { B, Q, H, L P }, out { B, Q, H, C }
 --   padded   each level has a border of zeros, a pixel wide, so that its maps have (H + 2) (W + 2) pixels
 --   softmax  weights are the softmax of what weight holds for the L P samples of a query
---   loads    "vectors": each thread of a row has the locations and weights of its row in vectors; "numbers": by ones;
---            "boxes": samples come as boxes of 2 x 2 pixels through a tensor map of each level, by `template`, a file
---            beside the spec, in fp32 sums. Levels are tensors of their own then, value0 { B, H, W, C } and on, which
---            may lie in one memory as they do in value: that is what their strides are without others
+--   loads    "vectors": each thread of a row has the locations and weights of its row in vectors; "numbers": one by
+--            one; "boxes": samples come as boxes of 2 x 2 pixels through a tensor map of each level, by `template`, a
+--            file beside the spec, and are added in fp32. Levels are tensors of their own then, value0 { B, H, W, C }
+--            and so on, which may lie in one memory as they do in value: their strides are those, if not given
 --   sums     "fp16": samples of a turn are added in the dtype of value, by pairs, and those sums in fp32
 --   unrolled the code of each level stands for itself, its extents as constants
 --   tile     { q = queries of a block }              fill     of loc; and run, bench, tune, arch as kernels have them

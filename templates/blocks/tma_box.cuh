@@ -1,6 +1,6 @@
-//@ -- NAME_load: a box of a tensor of three dims or more into a stage of its ring, by a tensor map of that rank: what
-//@ -- of it lies outside of the tensor arrives as zeros. A tile wider than the swizzle's span lies as several boxes
-//@ -- beside each other along the innermost dim.
+//@ -- NAME_load: a tile of a tensor of any rank into a stage of its ring, as one box of a tensor map of that rank: what
+//@ -- of it lies outside of the tensor arrives as zeros. A tile wider than the swizzle's span, or than a box, lies as
+//@ -- several boxes beside each other along the innermost dim.
 //@ param tensor table
 //@ param ring table
 //@ param offset int
