@@ -285,22 +285,6 @@ for (int block = 0; block < ${blocks}; ++block)
 }
 //@     end
 //@ end
-//@ -- The sums of a row that stand right in front of a wait are computed while the products run.
-//@ local function hold(wait)
-//@     local step = wait > 1 and role.step[wait - 1]
-//@     local mode = model.kernel:sub(1, 4)
-//@     if not step or warps or step.op ~= "touch" or step.call ~= "fold" or mode == "base" then return end
-//@     local sums, place = {}, step.place
-//@     for block = 0, blocks - 1 do
-//@         sums[#sums + 1] = place .. "[" .. block .. "][0] + " .. place .. "[" .. block .. "][1]"
-//@     end
-//@     local text = table.concat(sums, " + ")
-//@     if mode == "sync" then
-mma_hold_sync(${text});
-//@     else
-mma_hold(${text});
-//@     end
-//@ end
 //@ local function lanes(step)
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block)
@@ -1362,7 +1346,6 @@ mma_${name}_advance(${name}_next_a, ${name}_next_b, ${ring}_next.stage == 0);
 //@         end
 //@     elseif op == "mma_fence" or op == "mma_commit" or op == "mma_wait" then
 //@         if i == foretells then foretell("while the last products run") end
-//@         if op == "mma_wait" then hold(i) end
 ${call}();
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)

@@ -11,27 +11,6 @@ __device__ __forceinline__ void mma_commit()
 {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
-
-// What x is computed from stands in front of the wait that follows: the compiler moves that wait up.
-__device__ __forceinline__ void mma_hold(float x)
-{
-    asm volatile("{\n"
-                 ".reg .pred huge;\n"
-                 "setp.gt.f32 huge, %0, 0f7F000000;\n"
-                 "@huge nanosleep.u32 0;\n"
-                 "}" ::"f"(x) : "memory");
-}
-
-__device__ __forceinline__ void mma_hold_sync(float x)
-{
-    asm volatile("{\n"
-                 ".reg .pred huge;\n"
-                 ".reg .b32 lanes;\n"
-                 "setp.gt.f32 huge, %0, 0f7F000000;\n"
-                 "selp.b32 lanes, 0x7fffffff, 0xffffffff, huge;\n"
-                 "bar.warp.sync lanes;\n"
-                 "}" ::"f"(x) : "memory");
-}
 //@ local seen = {}
 //@ for _, role in ipairs(roles) do
 //@     for _, step in ipairs(role.step) do
