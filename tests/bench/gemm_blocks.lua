@@ -59,39 +59,6 @@ c("two_level", {}, "none")
 c("two_level_turns", { pipeline = { turns = true } }, "none")
 c("plain", {}, "plain")
 
--- Tiles of two products one after the other, into one part: of two halves of the rows, or of the columns. B, or A, comes
--- once for both.
-local function two(name, along_n, f)
-  f = f or {}
-  local blocks = (K + 127) // 128
-  f.axes, f.grid, f.arch = "m n k", { m = M, n = N }, { sm_90a = {} }
-  f.tile = { m = along_n and 128 or 256, n = along_n and 256 or 128, k = 128 }
-  f.A, f.B = tensor { M, K, dtype = "fp8_e4m3" }, tensor { N, K, dtype = "fp8_e4m3" }
-  f.a_scale = tensor { blocks, M, dtype = "fp32" }
-  f.b_scale = tensor { (N + 127) // 128, blocks, dtype = "fp32" }
-  f.D = tensor { M, N, dtype = "bf16", out = true }
-  f.program = function(t, at, tile)
-    local m, n = { span(at.m, 128), span(at.m, 128) }, { span(at.n, 128), span(at.n, 128) }
-    if along_n then n[2] = span(at.n + 128, 128) else m[2] = span(at.m + 128, 128) end
-    local one, other = loop("k", range(0, K, tile.k), { zeros(), zeros() }, function(k, one, other)
-      local along, block = span(k, tile.k), k // 128
-      local function part(i)
-        local rows, columns = m[i], n[i]
-        local x, y = load(t.A, rows, along), load(t.B, columns, along):t()
-        local first = along_n and at.n // 128 + (i - 1) or at.n // 128
-        return dot(x, y) * (load(t.a_scale, block, rows):t() * t.b_scale[first][block])
-      end
-      return one + part(1), other + part(2)
-    end)
-    store(t.D, m[1], n[1], one)
-    store(t.D, m[2], n[2], other)
-  end
-  f.bench, f.run = sizes, small
-  kernel(name) (f)
-end
-two("two_m", false)
-two("two_n", true)
-
 kernel "one_scale" {
   family   = "gemm",
   A        = tensor { M, K, dtype = "fp8_e4m3" },
