@@ -311,6 +311,31 @@ for (int block = 0; block < ${blocks}; ++block) {
     }
 }
 //@ end
+//@ -- Where a warp leaves turns of the loop out, in which none of its rows sees anything: whether it makes this one.
+//@ local function is_of_warp(step) return step.op == "when" and step.call:sub(-5) == "_seen" end
+//@ local function seen_by_warp(first)
+//@     for i = first + 1, ended(first) - 1 do
+//@         local step = role.step[i]
+//@         if is_of_warp(step) then
+//@             local text, call = fragment_uniform("n" .. i .. "_", step.node), step.call
+//@             local uniform, rows, columns = text.at, text.rows, text[1]
+    bool ${call} = false;
+    {
+        ${uniform}
+        #pragma unroll
+        for (int block = 0; block < ${blocks}; ++block)
+            #pragma unroll
+            for (int half = 0; half < 2; ++half) {
+                const int row = first_row + block * ${height} + half * 8;
+                ${rows}
+                ${call} = ${call} || ${columns} > 0;
+            }
+    }
+    ${call} = __any_sync(~0u, ${call});
+//@             return
+//@         end
+//@     end
+//@ end
 //@ -- Columns of a chunk of a store.
 //@ local function chunk_columns(t)
 //@     if model.turned[t.name] == 0 then return t.tile[t.rank] end
@@ -1082,6 +1107,7 @@ for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
 //@         end
     ${loop.name} = ${start}${loop.name}_turn * ${loop.step};
 //@         variables(i)
+//@         seen_by_warp(i)
 //@         deeper()
 //@         opened[#opened + 1] = { loop.name, start, loop.step, single }
 //@     elseif (op == "loop" or op == "when") and has(step, "place") then
@@ -1140,6 +1166,10 @@ for (int chunk = 0; chunk < ${step.count}; ++chunk) {
 //@     elseif op == "when" and (call == "parts_last" or call == "parts_early") then
 //@         local whether = call == "parts_last" and "parts_are_here" or "!parts_are_here"
 if (${whether}) {
+//@         opened[#opened + 1] = {}
+//@         deeper()
+//@     elseif op == "when" and is_of_warp(step) then
+if (${call}) {
 //@         opened[#opened + 1] = {}
 //@         deeper()
 //@     elseif op == "when" and call == "parts_cut" then
