@@ -70,7 +70,10 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
     }
     if (column < 0)
         return 0;
-    /* column <= rest; the thread's first column is an ACC leaf. */
+    /* column <= rest; the thread's first column is an ACC leaf. A thread's columns are two neighbours of each eight:
+     * where the first that does not count begins eight, all threads have as many. */
+    if (l.count == 1 && l.constant >= 0 && (l.constant + 1) % 8 == 0)
+        return plan_some(expr_int(g, l.constant + 1));
     int bound = expr_binary(g, EXPR_SUB, expr_int(g, l.constant + 1), expr_leaf(g, EXPR_ACC, EXPR_INT, 0));
     for (int i = 0; i < l.count && !*status; i++) {
         if (i == column || l.coefficient[i] == 0)
@@ -109,7 +112,8 @@ int derive_column_sum(struct derive *d, int op, int integer, int shift, int *ste
         const bool less = l.coefficient[i] < 0;
         const int times = expr_int(g, less ? -l.coefficient[i] : l.coefficient[i]);
         int term = plan_number(derive_built(d, op, l.node[i], shift, status));
-        /* The row's part is that of the thread's first: an element of another has it in common with an earlier column. */
+        /* The row's part is that of the thread's first: an element of another row has it in common with one of an
+         * earlier column. */
         if (!*status && w->graph.node[l.node[i]].op == EXPR_ROW) {
             term = expr_binary(g, EXPR_SUB, term, below);
             *steps = expr_binary(g, less ? EXPR_SUB : EXPR_ADD, *steps, expr_binary(g, EXPR_MUL, below, times));
