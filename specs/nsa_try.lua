@@ -106,8 +106,11 @@ kernel "x_union_4" (union { lists = "near", together = 4, slots = 16, run = few_
 kernel "x_two_4" (selected {
   lists = "near", together = 4, slots = 16, pipeline = two.pipeline, schedule = two.schedule, run = few_16, bench = at_8k,
 })
-for _, x in ipairs { { 2, 3 }, { 2, 4 } } do
-  kernel("x_" .. x[1] .. "_b" .. x[2] .. (x[3] and "_s" .. x[3] or "")) (selected {
+kernel "x_2_b4" (selected { lists = "near", together = 2, slots = 16, warps = 4, run = few_16, bench = at_8k })
+for _, x in ipairs { { 4, 2 }, { 4, 2, 2 } } do
+  local own = selected {
     lists = "near", together = x[1], slots = 16, warps = x[2], stages = x[3], run = few_16, bench = at_8k,
-  })
+  }
+  own.allow_spills = true
+  kernel("x_" .. x[1] .. "_b" .. x[2] .. (x[3] and "_s" .. x[3] or "")) (own)
 end

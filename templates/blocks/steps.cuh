@@ -180,6 +180,16 @@ for (int block = 0; block < ${blocks}; ++block)
 //@         end
     }
 //@     else
+//@         local changed = has(step, "once")
+//@         if changed then
+//@             local factor = model.fused[model.fused[step.node + 1].arg[2] + 1].place
+bool changed = false; // a factor other than 1, which most turns have where a largest value is seldom passed
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    changed = changed || ${factor}[block][0] != 1.0f || ${factor}[block][1] != 1.0f;
+if (__any_sync(~0u, changed)) {
+//@             deeper()
+//@         end
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block)
     #pragma unroll
@@ -218,6 +228,10 @@ for (int block = 0; block < ${blocks}; ++block)
         }
 //@         end
     }
+//@         if changed then
+//@             shallower()
+}
+//@         end
 //@     end
 //@     end
 //@     local waits = number < #role.step and role.step[number + 1].op == "mma_wait"

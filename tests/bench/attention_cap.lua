@@ -1,5 +1,5 @@
--- Soft-capped scores and ALiBi beside plain attention: what a running maximum costs where a score has a bound of its own
--- (free: weights are powers of the score itself), by tile of keys and way of taking turns.
+-- Soft-capped scores and ALiBi beside plain attention, by tile of keys and way of taking turns; sums that warps multiply
+-- where a factor is not 1 alone (changed), and a maximum that seldom changes (lazy).
 --     build/tilewright bench tests/bench/attention_cap.lua --mode burst --peer none
 local B, H, R, S = dims "B H R S"
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
@@ -27,8 +27,12 @@ kernel "full" (attention {})
 kernel "causal" (attention { causal = true })
 kernel "alibi" (attention { causal = true, alibi = true })
 kernel "cap" (attention { cap = true })
+kernel "full_changed" (attention { pipeline = { rescale = "changed" } })
+kernel "causal_changed" (attention { causal = true, pipeline = { rescale = "changed" } })
+kernel "alibi_changed" (attention { causal = true, alibi = true, pipeline = { rescale = "changed" } })
 
-local function free(how)
+-- A maximum that is passed on only once it is exceeded by 8, as binary logarithm: most turns then scale nothing.
+local function lazy(how)
   local q_rows, keys = how.q or 128, how.kv or 128
   return {
     axes = "b h q kv d",
@@ -45,21 +49,27 @@ local function free(how)
     program = function(t, at, tile)
       local queries = span(at.q, tile.q)
       local q = load(t.Q, at.b, queries, at.h, all):as "q"
-      local o, sum = loop("kv", range(0, S, tile.kv), { zeros(), rows(0) }, function(kv, o, sum)
+      local o, most, sum = loop("kv", range(0, S, tile.kv), { zeros(), rows(-inf), rows(0) }, function(kv, o, most, sum)
         local now = span(kv, tile.kv)
         local k, v = load(t.K, at.b, now, at.h, all):as "k", load(t.V, at.b, now, at.h, all):as "v"
-        local s = dot(q, k:t()):as "s" * 128 ^ -0.5
-        local p = exp2_diff(50 * log2e * tanh_approx(s / 50), 0)
-        return dot(cast(p, "bf16"), v, o):as "o", sum + row_sum(p)
+        local s = dot(q, k:t()):as "s" * (128 ^ -0.5 * log2e)
+        local high = row_max(s)
+        local m = select(gt(high, most + 8), high, most)
+        local p, r = exp2_diff(s, m), exp2_diff(most, m)
+        return dot(cast(p, "bf16"), v, o * r):as "o", m, sum * r + row_sum(p)
       end)
       store(t.O, at.b, queries, at.h, all, ratio(o, sum, 0))
-      store(t.LSE, at.b, at.h, queries, log2(sum) * ln2)
+      store(t.LSE, at.b, at.h, queries, (most + log2(sum)) * ln2)
     end,
     run = run, bench = bench,
   }
 end
-kernel "cap_free" (free {})
-kernel "cap_free_turns" (free { pipeline = { turns = true } })
-kernel "cap_free_112" (free { kv = 112 })
-kernel "cap_free_96" (free { kv = 96 })
-kernel "cap_free_160" (free { kv = 160 })
+kernel "full_lazy" (lazy { pipeline = { rescale = "changed" } })
+kernel "full_lazy_always" (lazy {})
+kernel "alibi_96" (attention { causal = true, alibi = true, tile = { kv = 96 } })
+kernel "alibi_112" (attention { causal = true, alibi = true, tile = { kv = 112 } })
+kernel "alibi_144" (attention { causal = true, alibi = true, tile = { kv = 144 } })
+kernel "alibi_turns" (attention { causal = true, alibi = true, pipeline = { turns = true } })
+kernel "alibi_changed_112" (attention {
+  causal = true, alibi = true, tile = { kv = 112 }, pipeline = { rescale = "changed" },
+})
