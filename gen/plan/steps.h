@@ -90,8 +90,7 @@ struct plan_step {
                        of the tile from this one on arrive as zeros; 0: those outside of the tensor */
     bool adds;      /* GLOBAL that stores: adds to what is there, in any order */
     bool once;      /* GLOBAL: nobody touches the elements again, they need not stay in caches. WRITE: its
-                       arithmetic stands once, in a loop of chunks, though it is short. TOUCH: no warp makes
-                       it of whose rows all are to be multiplied by 1 */
+                       arithmetic stands once, in a loop of chunks, though it is short */
     enum plan_reduction reduction; /* TOUCH: of node into place, or of the place among the lanes of a warp;
                                       SCRATCH_READ: of what is read */
     bool over_rows;                /* of a reduction: along the layout's rows; else along its columns */

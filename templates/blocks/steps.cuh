@@ -180,16 +180,6 @@ for (int block = 0; block < ${blocks}; ++block)
 //@         end
     }
 //@     else
-//@         local changed = has(step, "once")
-//@         if changed then
-//@             local factor = model.fused[model.fused[step.node + 1].arg[2] + 1].place
-bool changed = false; // a factor other than 1, which most turns have where a largest value is seldom passed
-#pragma unroll
-for (int block = 0; block < ${blocks}; ++block)
-    changed = changed || ${factor}[block][0] != 1.0f || ${factor}[block][1] != 1.0f;
-if (__any_sync(~0u, changed)) {
-//@             deeper()
-//@         end
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block)
     #pragma unroll
@@ -228,10 +218,6 @@ for (int block = 0; block < ${blocks}; ++block)
         }
 //@         end
     }
-//@         if changed then
-//@             shallower()
-}
-//@         end
 //@     end
 //@     end
 //@     local waits = number < #role.step and role.step[number + 1].op == "mma_wait"
@@ -299,6 +285,26 @@ for (int block = 0; block < ${blocks}; ++block)
 }
 //@     end
 //@ end
+//@ -- Weights of fp8 take shuffles on their way to the products with V, which leave no time behind the wait for more:
+//@ -- sums of a row that stand right in front of it are computed while the products run. (Of 16 bits it is quicker where
+//@ -- the compiler has its way, and waits first.)
+//@ local function is_held(wait)
+//@     local step, fp8 = role.step[wait - 1], false
+//@     if wait == 1 or warps or step.op ~= "touch" or step.call ~= "fold" then return false end
+//@     for _, place in ipairs(model.place) do
+//@         fp8 = fp8 or place.kind == "operand" and (place.dtype == "fp8_e4m3" or place.dtype == "fp8_e5m2")
+//@     end
+//@     return fp8
+//@ end
+//@ local function hold(wait)
+//@     if not is_held(wait) then return end
+//@     local place, sums = role.step[wait - 1].place, {}
+//@     for block = 0, blocks - 1 do
+//@         sums[#sums + 1] = place .. "[" .. block .. "][0] + " .. place .. "[" .. block .. "][1]"
+//@     end
+//@     local all = table.concat(sums, " + ")
+mma_hold(${all});
+//@ end
 //@ local function lanes(step)
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block)
@@ -324,31 +330,6 @@ for (int block = 0; block < ${blocks}; ++block) {
         rows[block] = rows[block] || ${inside};
     }
 }
-//@ end
-//@ -- Where a warp leaves turns of the loop out, in which none of its rows sees anything: whether it makes this one.
-//@ local function is_of_warp(step) return step.op == "when" and step.call:sub(-5) == "_seen" end
-//@ local function seen_by_warp(first)
-//@     for i = first + 1, ended(first) - 1 do
-//@         local step = role.step[i]
-//@         if is_of_warp(step) then
-//@             local text, call = fragment_uniform("n" .. i .. "_", step.node), step.call
-//@             local uniform, rows, columns = text.at, text.rows, text[1]
-    bool ${call} = false;
-    {
-        ${uniform}
-        #pragma unroll
-        for (int block = 0; block < ${blocks}; ++block)
-            #pragma unroll
-            for (int half = 0; half < 2; ++half) {
-                const int row = first_row + block * ${height} + half * 8;
-                ${rows}
-                ${call} = ${call} || ${columns} > 0;
-            }
-    }
-    ${call} = __any_sync(~0u, ${call});
-//@             return
-//@         end
-//@     end
 //@ end
 //@ -- Columns of a chunk of a store.
 //@ local function chunk_columns(t)
@@ -1121,7 +1102,6 @@ for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
 //@         end
     ${loop.name} = ${start}${loop.name}_turn * ${loop.step};
 //@         variables(i)
-//@         seen_by_warp(i)
 //@         deeper()
 //@         opened[#opened + 1] = { loop.name, start, loop.step, single }
 //@     elseif (op == "loop" or op == "when") and has(step, "place") then
@@ -1180,10 +1160,6 @@ for (int chunk = 0; chunk < ${step.count}; ++chunk) {
 //@     elseif op == "when" and (call == "parts_last" or call == "parts_early") then
 //@         local whether = call == "parts_last" and "parts_are_here" or "!parts_are_here"
 if (${whether}) {
-//@         opened[#opened + 1] = {}
-//@         deeper()
-//@     elseif op == "when" and is_of_warp(step) then
-if (${call}) {
 //@         opened[#opened + 1] = {}
 //@         deeper()
 //@     elseif op == "when" and call == "parts_cut" then
@@ -1390,6 +1366,7 @@ mma_${name}_advance(${name}_next_a, ${name}_next_b, ${ring}_next.stage == 0);
 //@         end
 //@     elseif op == "mma_fence" or op == "mma_commit" or op == "mma_wait" then
 //@         if i == foretells then foretell("while the last products run") end
+//@         if op == "mma_wait" then hold(i) end
 ${call}();
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)

@@ -7,17 +7,12 @@
  * minus infinity have seen minus infinities alone; so where a turn of minus infinities carries first values on as first
  * values, such rows have nothing but those, and a turn without elements leaves them as they are, too.
  *
- * Products of zeros are zero here, whatever the other factor: what a mask hides may be infinite or no number.
- *
- * Where each warp multiplies rows of its own, and data decide what a row sees, a warp leaves out the arithmetic of a
- * turn in which none of its rows sees anything; the stages it waits for and gives back all the same. */
+ * Products of zeros are zero here, whatever the other factor: what a mask hides may be infinite or no number. */
 #include "lower/derive/derive_turns.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-#include "lower/family.h"
 
 enum kind { NOT_SEEN, UNKNOWN, CONSTANT, SAME /* as a leaf */ };
 
@@ -371,76 +366,4 @@ bool derive_masks_grow(struct derive *d, int loop, int axis, int *status)
         grows = grows || by > 0;
     }
     return grows;
-}
-
-/* ---- turns that a warp leaves out -------------------------------------------------------------------------------- */
-
-static bool reads_tensor(const struct expr_graph *g, int node)
-{
-    const struct expr_node *n = &g->node[node];
-    bool reads = n->op == EXPR_TENSOR;
-    for (int i = 0; i < 3 && !reads; i++)
-        reads = n->arg[i] >= 0 && reads_tensor(g, n->arg[i]);
-    return reads;
-}
-
-int derive_seen(struct derive *d, int loop, int *seen)
-{
-    struct derive_mask mask[DERIVE_MAX_MASKS];
-    bool idle[DERIVE_MAX_MASKS] = {false};
-    struct expr_graph *g = &d->work.l->plan->fused;
-    int status = 0;
-    *seen = 0;
-    if (!d->synchronous || !d->producer || d->warps_n > 1 || d->consumer->warps < 2)
-        return 0;
-    const int found = derive_choices(d, loop, mask, idle, &status);
-    for (int i = 0; i < found && !status; i++) {
-        if (!idle[i] || !(work_scope(&d->work, mask[i].condition) & WORK_ROW) ||
-            !reads_tensor(&d->work.graph, mask[i].condition))
-            continue;
-        const int bound = derive_column_bound(d, loop, mask[i].condition, 0, &status);
-        if (bound && !status)
-            *seen = *seen ? plan_some(expr_binary(g, EXPR_MIN, plan_number(*seen), plan_number(bound))) : bound;
-    }
-    return status;
-}
-
-/* The step computes in the warp's own registers, and waits for nobody. */
-static bool is_of_warp(const struct plan_step *s)
-{
-    return s->op == PLAN_TOUCH || s->op == PLAN_READ || s->op == PLAN_MMA;
-}
-
-int derive_skip_by_warp(struct derive *d, int loop, int first, int seen)
-{
-    struct plan *p = d->work.l->plan;
-    struct plan_role *role = d->consumer;
-    const char *name = d->work.program->op[loop].name;
-    const int count = role->step_count - first;
-    int status = 0;
-    if (!seen || d->dry || count <= 0)
-        return 0;
-    struct plan_step *step = plan_alloc(p, sizeof *step * (size_t)count);
-    const struct plan_step when = {.op = PLAN_WHEN,
-                                   .ring = -1,
-                                   .tensor = -1,
-                                   .node = seen,
-                                   .call = plan_text(p, "%s_seen", name ? name : "loop"),
-                                   .why = "in other turns masks let nothing in for any row of the warp"};
-    if (!step || !when.call)
-        return 3;
-    memcpy(step, role->step + first, sizeof *step * (size_t)count);
-    for (int i = 0; i < count; i++)
-        if (step[i].op == PLAN_LOOP || step[i].op == PLAN_WHEN)
-            return 0;
-    role->step_count = first;
-    for (int i = 0; i < count && !status; i++) {
-        const bool own = is_of_warp(&step[i]);
-        if (own && (i == 0 || !is_of_warp(&step[i - 1])))
-            status = family_add_step(p, role, when);
-        status = status ? status : family_add_step(p, role, step[i]);
-        if (own && !status && (i + 1 == count || !is_of_warp(&step[i + 1])))
-            status = family_add_step(p, role, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
-    }
-    return status;
 }

@@ -70,10 +70,7 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
     }
     if (column < 0)
         return 0;
-    /* column <= rest; the thread's first column is an ACC leaf. A thread's columns are two neighbours of each eight:
-     * where the first that does not count begins eight, all threads have as many. */
-    if (l.count == 1 && l.constant >= 0 && (l.constant + 1) % 8 == 0)
-        return plan_some(expr_int(g, l.constant + 1));
+    /* column <= rest; the thread's first column is an ACC leaf. */
     int bound = expr_binary(g, EXPR_SUB, expr_int(g, l.constant + 1), expr_leaf(g, EXPR_ACC, EXPR_INT, 0));
     for (int i = 0; i < l.count && !*status; i++) {
         if (i == column || l.coefficient[i] == 0)

@@ -70,15 +70,6 @@ int derive_turns_skipped(struct derive *d, int loop, int *turns);
 /* Of the turns that the loop makes at most one needs its masks. Once derive_turns_inside was called. */
 bool derive_one_masked(struct derive *d, int loop, int *status);
 
-/* *seen: plan_some(node of plan.fused), by row: above 0 where one of the thread's columns of the row may count in the
- * turn that begins, and where no row of a warp has any, its turn changes nothing; 0: warps make all turns alike. 0 or
- * 3. */
-int derive_seen(struct derive *d, int loop, int *seen);
-
-/* The consumer's steps from number `first` on are of such a turn: what a warp computes by itself becomes the body of
- * WHENs. 0 or 3. */
-int derive_skip_by_warp(struct derive *d, int loop, int first, int seen);
-
 /* derive_down.c: turns go from the last to the first: as the kernel says; by default where the loop looks ahead and its
  * masks leave turns out and cut others (`masked`), as by a list, if the order does not matter. *status: 3. */
 bool derive_goes_down(struct derive *d, int loop, bool masked, int *status);

@@ -150,12 +150,10 @@ static int end_turn(struct derive *d, int loop)
 
 static int turn(struct derive *d, int loop)
 {
-    const int first = d->consumer->step_count, due = derive_early_turn(d, loop);
-    int seen, status = derive_seen(d, loop, &seen);
-    status = status ? status : body(d, loop + 1, d->work.program->op[loop].end);
+    int due = derive_early_turn(d, loop), status = body(d, loop + 1, d->work.program->op[loop].end);
     status = status ? status : end_turn(d, loop);
     derive_early_end(d, due);
-    return status ? status : derive_skip_by_warp(d, loop, first, seen);
+    return status;
 }
 
 /* What the dot adds to, as soon as it is known: the next turn's dot is then issued without arithmetic in between. The

@@ -4,8 +4,6 @@
  */
 #include "lower/pipeline/pipeline.h"
 
-#include <string.h>
-
 /* 2^(element - row), as the derivation writes it: the row's part is in the first operand. */
 static bool is_of_elements(const struct expr_graph *g, const struct expr_node *n)
 {
@@ -13,36 +11,8 @@ static bool is_of_elements(const struct expr_graph *g, const struct expr_node *n
     return less && less->op == EXPR_CONST_REAL && less->real == 0.0;
 }
 
-/* The step multiplies a dot's sums, each by the factor of its row. */
-static bool is_rescaled(const struct plan *p, const struct plan_step *s)
-{
-    const struct expr_node *n = s->op == PLAN_TOUCH && s->node ? &p->fused.node[plan_number(s->node)] : NULL;
-    if (!n || !s->place || p->place[plan_number(s->place)].kind != PLAN_PLACE_ACCUMULATOR || n->op != EXPR_MUL)
-        return false;
-    const struct expr_node *sum = &p->fused.node[n->arg[0]], *factor = &p->fused.node[n->arg[1]];
-    return sum->op == EXPR_TILE && sum->integer == plan_number(s->place) && factor->op == EXPR_TILE &&
-           p->place[factor->integer].kind == PLAN_PLACE_ROWS;
-}
-
-/* pipeline.rescale: the place of the factors, where warps look at them first. */
-static int rescale(struct pipeline *x)
-{
-    struct plan *p = x->plan;
-    const struct plan_role *role = x->d.consumer;
-    const struct spec_value *how = NULL;
-    for (int i = 0; i < role->step_count; i++) {
-        if (!is_rescaled(p, &role->step[i]))
-            continue;
-        how = how ? how : pipeline_field(x, "pipeline.rescale");
-        role->step[i].once = how->set && strcmp(how->text, "changed") == 0;
-    }
-    return !how || !how->set ? 0 : family_reason(p, "pipeline.rescale", how->text, "the spec says so");
-}
-
 int pipeline_polynomial(struct pipeline *x)
 {
-    if (!x->d.synchronous && rescale(x))
-        return 3;
     struct plan *p = x->plan;
     bool taken = false;
     for (int i = 0; i < p->fused.count; i++)
