@@ -286,8 +286,8 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     end
 //@ end
 //@ -- Weights of fp8 take shuffles on their way to the products with V, which leave no time behind the wait for more:
-//@ -- sums of a row that stand right in front of it are computed while the products run. (Of 16 bits it is quicker where
-//@ -- the compiler has its way, and waits first.)
+//@ -- sums of a row that stand right in front of it are computed while the products run. Of 16 bits it is quicker where
+//@ -- the compiler has its way, and waits first.
 //@ local function is_held(wait)
 //@     local step, fp8 = role.step[wait - 1], false
 //@     if wait == 1 or warps or step.op ~= "touch" or step.call ~= "fold" then return false end
