@@ -454,12 +454,10 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_folding),     cmocka_unit_test(test_values),    cmocka_unit_test(test_print),
-        cmocka_unit_test(test_random),      cmocka_unit_test(test_printed_c), cmocka_unit_test(test_eval),
-        cmocka_unit_test(test_bounds),      cmocka_unit_test(test_range),
-        cmocka_unit_test(test_magnitude),
-        cmocka_unit_test(test_random_range),
-        cmocka_unit_test(test_copy_import), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_folding),      cmocka_unit_test(test_values),      cmocka_unit_test(test_print),
+        cmocka_unit_test(test_random),       cmocka_unit_test(test_printed_c),   cmocka_unit_test(test_eval),
+        cmocka_unit_test(test_bounds),       cmocka_unit_test(test_range),       cmocka_unit_test(test_magnitude),
+        cmocka_unit_test(test_random_range), cmocka_unit_test(test_copy_import), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, sample_remove);
 }
