@@ -147,7 +147,9 @@ static int level(void *context, const struct expr_node *n)
         return f->plan->place[n->integer].kind == PLAN_PLACE_ROWS ? 1 : 2;
     if (n->op == EXPR_TENSOR)
         return is_read(context, (int)(n - f->plan->fused.node)) ? 2 : 0;
-    return n->op == EXPR_COLUMN || n->op == EXPR_INDEX ? 2 : n->op == EXPR_ROW ? 1 : 0;
+    if (n->op == EXPR_INDEX)
+        return n->integer == PLAN_INDEX_ROW ? 1 : 2;
+    return n->op == EXPR_COLUMN ? 2 : n->op == EXPR_ROW ? 1 : 0;
 }
 
 static void leaf(void *context, const struct expr_node *n, const char *const *at, struct emit_text *out)
@@ -167,7 +169,7 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
         text_string(out, "first_column");
         break;
     case EXPR_INDEX:
-        text_string(out, "(pair * 8 + lane)");
+        text_string(out, n->integer == PLAN_INDEX_ROW ? "(half * 8)" : "(pair * 8 + lane)");
         break;
     case EXPR_AT:
         text_format(out, "at_%s", p->axis[n->integer]);

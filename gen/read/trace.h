@@ -67,8 +67,9 @@ int trace_axes(lua_State *L);   /* axes(t.X): a list of names, "" where a dim ha
 int trace_places(lua_State *L); /* places(t.X, by, ...): by its axes the values of the table, then the others */
 int trace_dtype(lua_State *L);  /* dtype(t.X): "bf16" */
 int trace_extent(lua_State *L); /* extent "k": of an axis, as an expression of dims */
-int trace_constant(lua_State *L); /* constant "stride": of the family's constants; constant(x): a number, or nil */
-int trace_refuse(lua_State *L);   /* refuse("stride", "it is 0; write 1"): a fault of the kernel, at its field */
+int trace_constant(lua_State *L);  /* constant "stride": of the family's constants; constant(x): a number, or nil */
+int trace_magnitude(lua_State *L); /* magnitude(x): a number, or nil */
+int trace_refuse(lua_State *L);    /* refuse("stride", "it is 0; write 1"): a fault of the kernel, at its field */
 
 /* ---- trace_tile.c ------------------------------------------------------------------------------------------------ */
 

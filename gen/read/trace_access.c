@@ -1,6 +1,7 @@
 /* What loads and stores address: places, spans, and the tile that they make of a tensor. */
 #include "read/trace.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -328,5 +329,21 @@ int trace_list(lua_State *L)
     struct trace_range *made_range = lua_newuserdatauv(L, sizeof range, 0);
     *made_range = range;
     luaL_setmetatable(L, TYPE_RANGE);
+    return 1;
+}
+
+/* ---- what is known of a value ------------------------------------------------------------------------------------ */
+
+int trace_magnitude(lua_State *L)
+{
+    struct trace *t = trace_of(L, "magnitude");
+    trace_expect_arguments(L, "magnitude", 1, 1, "magnitude(s)");
+    double most = (double)INFINITY;
+    if (lua_type(L, 1) == LUA_TNUMBER || luaL_testudata(L, 1, TYPE_EXPRESSION))
+        most = expr_magnitude(t->p->graph, value_at(t->r, 1).node);
+    if (isfinite(most))
+        lua_pushnumber(L, most);
+    else
+        lua_pushnil(L);
     return 1;
 }

@@ -121,6 +121,9 @@ bool expr_eval_int(const struct expr_graph *g, int node, const int64_t *symbol, 
 #define EXPR_LEAST (-EXPR_MOST)
 void expr_range(const struct expr_graph *g, int node, int64_t *low, int64_t *high);
 
+/* How far from 0 a value is at most where it is a number, but for rounding; infinity where no bound is known. */
+double expr_magnitude(const struct expr_graph *g, int node);
+
 /* One operator on plain numbers, as the references compute it: the value functions (rows of expr_functions.def), in
  * double. */
 double expr_apply(enum expr_op op, double value);

@@ -1,4 +1,5 @@
-/* Between which numbers a whole number lies, whatever the launch: interval arithmetic over an expression. */
+/* Between which numbers a whole number lies, whatever the launch, and how far a real number is from 0 at most: interval
+ * arithmetic over an expression. */
 #include "spec/expr.h"
 
 #include <math.h>
@@ -198,4 +199,40 @@ void expr_range(const struct expr_graph *g, int node, int64_t *low, int64_t *hig
     struct range r = of(g, node, &steps);
     *low = r.low;
     *high = r.high;
+}
+
+static double magnitude_of(const struct expr_graph *g, int node, int *steps)
+{
+    const struct expr_node *n = &g->node[node];
+    double a, b;
+    switch (n->op) {
+    case EXPR_TANH:
+    case EXPR_TANH_APPROX:
+    case EXPR_SIGMOID:
+        return 1;
+    case EXPR_NEG:
+    case EXPR_ABS:
+        return magnitude_of(g, n->arg[0], steps);
+    case EXPR_SELECT:
+        return fmax(magnitude_of(g, n->arg[1], steps), magnitude_of(g, n->arg[2], steps));
+    case EXPR_ADD:
+    case EXPR_SUB:
+    case EXPR_MUL:
+        if (++*steps > MOST_STEPS)
+            return (double)INFINITY;
+        a = magnitude_of(g, n->arg[0], steps);
+        b = magnitude_of(g, n->arg[1], steps);
+        a = n->op == EXPR_MUL ? a * b : a + b;
+        return isnan(a) ? (double)INFINITY : a;
+    default: {
+        const struct reals r = reals_of(g, node, steps);
+        return fmax(fabs(r.low), fabs(r.high));
+    }
+    }
+}
+
+double expr_magnitude(const struct expr_graph *g, int node)
+{
+    int steps = 0;
+    return magnitude_of(g, node, &steps);
 }

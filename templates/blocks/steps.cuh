@@ -285,6 +285,26 @@ for (int block = 0; block < ${blocks}; ++block)
 }
 //@     end
 //@ end
+//@ -- Weights of fp8 take shuffles on their way to the products with V, which leave no time behind the wait for more:
+//@ -- sums of a row that stand right in front of it are computed while the products run. Of 16 bits it is quicker where
+//@ -- the compiler has its way, and waits first.
+//@ local function is_held(wait)
+//@     local step, fp8 = role.step[wait - 1], false
+//@     if wait == 1 or warps or step.op ~= "touch" or step.call ~= "fold" then return false end
+//@     for _, place in ipairs(model.place) do
+//@         fp8 = fp8 or place.kind == "operand" and (place.dtype == "fp8_e4m3" or place.dtype == "fp8_e5m2")
+//@     end
+//@     return fp8
+//@ end
+//@ local function hold(wait)
+//@     if not is_held(wait) then return end
+//@     local place, sums = role.step[wait - 1].place, {}
+//@     for block = 0, blocks - 1 do
+//@         sums[#sums + 1] = place .. "[" .. block .. "][0] + " .. place .. "[" .. block .. "][1]"
+//@     end
+//@     local all = table.concat(sums, " + ")
+mma_hold(${all});
+//@ end
 //@ local function lanes(step)
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block)
@@ -1346,6 +1366,7 @@ mma_${name}_advance(${name}_next_a, ${name}_next_b, ${ring}_next.stage == 0);
 //@         end
 //@     elseif op == "mma_fence" or op == "mma_commit" or op == "mma_wait" then
 //@         if i == foretells then foretell("while the last products run") end
+//@         if op == "mma_wait" then hold(i) end
 ${call}();
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)

@@ -17,7 +17,15 @@
 //@ end
 //@ include "blocks/wgmma_descriptor.cuh" early = has(plan, "early")
 
-//@ include "blocks/wgmma_order.cuh" roles = plan.role
+//@ local held, steps = false, plan.role.consumer.step
+//@ for _, place in ipairs(plan.place) do
+//@     held = held or place.kind == "operand" and (place.dtype == "fp8_e4m3" or place.dtype == "fp8_e5m2")
+//@ end
+//@ local folds = false
+//@ for i = 2, #steps do
+//@     folds = folds or steps[i].op == "mma_wait" and steps[i - 1].op == "touch" and steps[i - 1].call == "fold"
+//@ end
+//@ include "blocks/wgmma_order.cuh" roles = plan.role, held = held and folds
 
 //@ if plan.barrier.turn then
 //@ include "blocks/turns.cuh" barrier = plan.barrier.turn, consumers = plan.role.consumer.instances

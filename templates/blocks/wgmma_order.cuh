@@ -1,5 +1,7 @@
 //@ -- The order of matrix instructions among themselves and with the registers: fence, groups, waits.
+//@ -- held: values are computed in front of a wait.
 //@ param roles table
+//@ param held bool
 // What threads did to registers before is done for the matrix instructions that follow.
 __device__ __forceinline__ void mma_fence()
 {
@@ -11,6 +13,19 @@ __device__ __forceinline__ void mma_commit()
 {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
 }
+//@ if held then
+
+// What x is computed from stands in front of the wait that follows: the compiler would move that up. It knows no
+// bound of x, which is never so large.
+__device__ __forceinline__ void mma_hold(float x)
+{
+    asm volatile("{\n"
+                 ".reg .pred huge;\n"
+                 "setp.gt.f32 huge, %0, 0f7F000000;\n"
+                 "@huge nanosleep.u32 0;\n"
+                 "}" ::"f"(x) : "memory");
+}
+//@ end
 //@ local seen = {}
 //@ for _, role in ipairs(roles) do
 //@     for _, step in ipairs(role.step) do

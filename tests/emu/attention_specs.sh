@@ -111,6 +111,25 @@ grep -q '\* 0\.0017677669f' "$work/mods/attention_fwd_softcap.sm_90a.cu" &&
     ! grep -q '\* 0\.02f\|\* 5e+01f' "$work/mods/attention_fwd_softcap.sm_90a.cu"
 ok $? "soft cap: one factor in front of tanh, one behind it" "$work/out"
 
+# A slope is read once an item, and not in each turn; two rows of a thread have distances in common. A score that stays
+# near to 0 has no maximum. Each, changed, is seen.
+[ "$(grep -c '= slope_at(args' "$work/mods/attention_fwd_alibi.sm_90a.cu")" = 1 ]
+ok $? "ALiBi: a slope is read once" "$work/out"
+! grep -q row_max "$work/mods/attention_fwd_softcap.sm_90a.cu" &&
+    grep -q row_max "$work/mods/attention_fwd_alibi.sm_90a.cu"
+ok $? "soft cap: nothing looks for the largest" "$work/out"
+text=$work/mods/attention_fwd_alibi.sm_90a.cu
+sed 's/= row - (half \* 8);/= row;/' "$text" >"$work/broken.cu"
+! cmp -s "$text" "$work/broken.cu" && ! "$program" run specs/attention_mods.lua --kernel attention_fwd_alibi \
+    --device emu --source "$work/broken.cu" >"$work/out" 2>&1 && grep -q '^FAILED' "$work/out"
+ok $? "ALiBi: seen where a second row's distance counts from the row itself" "$work/out"
+sed 's/exp2_diff(s, 0)/exp2_diff(s, 1)/' specs/lib/attention.lua >"$work/specs/lib/attention.lua"
+! cmp -s specs/lib/attention.lua "$work/specs/lib/attention.lua" &&
+    ! "$program" run "$work/specs/attention_mods.lua" --kernel attention_fwd_softcap --device emu --inputs normal \
+        >"$work/out" 2>&1 && grep -q "reference" "$work/out"
+ok $? "soft cap: seen where weights are half of what they are" "$work/out"
+cp specs/lib/attention.lua "$work/specs/lib/attention.lua"
+
 # wrong SPEC KERNEL SED WORD...: the spec, changed so, gives results that the reference by hand does not. Both say what
 # is meant, which one kind of inputs tells, and no hazard does.
 wrong() {

@@ -11,8 +11,9 @@
  * Behind the loop's last turn a read gives what is in the tensor there, or zero outside of it, and nobody takes it:
  * every read asks for the tensor's own extents. It is built with its masks, for the next turn may be the first that
  * needs them. What comes in the turn's own stage (derive_along.c) is read out of it, and a choice that needs it is made
- * then. Reads of a tensor that the kernel writes stay where they are, and so do those of a loop that looks ahead,
- * whose turns begin under others, and of dots that are done when they are issued.
+ * then. Of a loop that looks ahead, whose turns begin under others, only what is the same in all turns is read early.
+ * Reads of a tensor that the kernel writes stay where they are, and so do those of dots that are done when they are
+ * issued.
  */
 #include "lower/derive/derive_early.h"
 
@@ -297,8 +298,14 @@ static int find(struct derive *d, struct derive_early *e)
         if (loop_of(d, op) == e->loop)
             find_taken(d, e, needs, root, chosen ? 0 : columns_taken(d, op, root), seen);
     }
+    int kept = 0;
     for (int i = 0; i < e->takes; i++) {
         e->taken[i].fixed = !(needs[e->taken[i].node] & A_TURN);
+        if (d->ahead < 0 || (e->taken[i].fixed && e->taken[i].columns == 0 && e->takes <= MOST))
+            e->taken[kept++] = e->taken[i];
+    }
+    e->takes = d->ahead < 0 ? e->takes : kept;
+    for (int i = 0; i < e->takes; i++) {
         if (!e->taken[i].fixed)
             find_reads(d, e, needs, e->taken[i].node, e->taken[i].columns);
     }
@@ -391,7 +398,7 @@ int derive_early_begin(struct derive *d, int loop)
 {
     struct derive_early *e = early_of(d, loop);
     int status = 0;
-    if (!e && !d->synchronous && d->ahead < 0 && holds_dot(d, loop)) {
+    if (!e && !d->synchronous && holds_dot(d, loop)) {
         if (!(e = plan_alloc(d->work.l->plan, sizeof *e)))
             return 3;
         *e = (struct derive_early){.next = d->early, .loop = loop};

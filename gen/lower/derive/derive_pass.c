@@ -278,7 +278,7 @@ static int build(struct build *b, int node)
         /* Within the tile, so that elements compare in 32 bits. */
         int least = expr_binary(g, EXPR_MAX, plan_number(bound), expr_int(g, 0));
         int within = expr_binary(g, EXPR_MIN, least, expr_int(g, MOST_COLUMN));
-        result = expr_binary(g, EXPR_LT, expr_leaf(g, EXPR_INDEX, EXPR_INT, 0), within);
+        result = expr_binary(g, EXPR_LT, expr_leaf(g, EXPR_INDEX, EXPR_INT, PLAN_INDEX_COLUMN), within);
     } else if (n.op == EXPR_LOOP) {
         bool shifted = b->shift && n.integer == d->around;
         n.integer = d->loop[n.integer];

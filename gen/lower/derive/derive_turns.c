@@ -99,19 +99,26 @@ int derive_column_sum(struct derive *d, int op, int integer, int shift, int *ste
     }
     if (column < 0 || l.coefficient[column] == 0)
         return 0;
-    const int by = expr_int(g, l.coefficient[column]);
+    const int by = expr_int(g, l.coefficient[column]), below = expr_leaf(g, EXPR_INDEX, EXPR_INT, PLAN_INDEX_ROW);
     int first = expr_binary(g, EXPR_MUL, expr_leaf(g, EXPR_ACC, EXPR_INT, 0), by);
     first = expr_binary(g, EXPR_ADD, first, expr_int(g, l.constant));
+    *steps = expr_binary(g, EXPR_MUL, expr_leaf(g, EXPR_INDEX, EXPR_INT, PLAN_INDEX_COLUMN), by);
     for (int i = 0; i < l.count && !*status; i++) {
         if (i == column || l.coefficient[i] == 0)
             continue;
         const bool less = l.coefficient[i] < 0;
+        const int times = expr_int(g, less ? -l.coefficient[i] : l.coefficient[i]);
         int term = plan_number(derive_built(d, op, l.node[i], shift, status));
+        /* The row's part is that of the thread's first: an element of another row has it in common with one of an
+         * earlier column. */
+        if (!*status && w->graph.node[l.node[i]].op == EXPR_ROW) {
+            term = expr_binary(g, EXPR_SUB, term, below);
+            *steps = expr_binary(g, less ? EXPR_SUB : EXPR_ADD, *steps, expr_binary(g, EXPR_MUL, below, times));
+        }
         if (!*status)
-            term = expr_binary(g, EXPR_MUL, term, expr_int(g, less ? -l.coefficient[i] : l.coefficient[i]));
+            term = expr_binary(g, EXPR_MUL, term, times);
         first = *status ? first : expr_binary(g, less ? EXPR_SUB : EXPR_ADD, first, term);
     }
-    *steps = expr_binary(g, EXPR_MUL, expr_leaf(g, EXPR_INDEX, EXPR_INT, 0), by);
     return *status || first < 0 || *steps < 0 ? 0 : plan_some(expr_cast(g, first, TW_FP32));
 }
 

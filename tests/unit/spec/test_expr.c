@@ -321,6 +321,33 @@ static void test_random_range(void **state)
     assert_true(bounded > 100);
 }
 
+/* How far a value is from 0 at most: of a function that has bounds whatever it is given, and of what is made of it. */
+static void test_magnitude(void **state)
+{
+    (void)state;
+    struct expr_graph g = {0};
+    const int x = expr_leaf(&g, EXPR_TILE, EXPR_REAL, 0), fifty = expr_real(&g, 50), three = expr_real(&g, -3);
+    const int near = expr_unary(&g, EXPR_TANH_APPROX, x), cap = expr_binary(&g, EXPR_MUL, fifty, near);
+    const int least = expr_binary(&g, EXPR_MAX, x, three), both = expr_binary(&g, EXPR_MIN, least, fifty);
+    const int more = expr_binary(&g, EXPR_LT, x, fifty), infinite = expr_real(&g, INFINITY);
+    assert_true(isinf(expr_magnitude(&g, x)));
+    assert_true(expr_magnitude(&g, near) == 1);
+    assert_true(expr_magnitude(&g, expr_unary(&g, EXPR_TANH, x)) == 1);
+    assert_true(expr_magnitude(&g, expr_unary(&g, EXPR_SIGMOID, x)) == 1);
+    assert_true(expr_magnitude(&g, cap) == 50);
+    assert_true(expr_magnitude(&g, expr_unary(&g, EXPR_NEG, cap)) == 50);
+    assert_true(expr_magnitude(&g, expr_binary(&g, EXPR_ADD, cap, near)) == 51);
+    assert_true(expr_magnitude(&g, expr_binary(&g, EXPR_SUB, cap, near)) == 51);
+    assert_true(expr_magnitude(&g, expr_select(&g, more, cap, three)) == 50);
+    assert_true(expr_magnitude(&g, both) == 50);
+    assert_true(isinf(expr_magnitude(&g, least)));
+    assert_true(isinf(expr_magnitude(&g, expr_binary(&g, EXPR_MUL, near, x))));
+    assert_true(isinf(expr_magnitude(&g, expr_binary(&g, EXPR_MUL, near, infinite))));
+    assert_true(isinf(expr_magnitude(&g, expr_select(&g, more, cap, x))));
+    assert_true(isinf(expr_magnitude(&g, expr_unary(&g, EXPR_EXP, near))));
+    expr_free(&g);
+}
+
 static double element(void *context, int tensor, int rank, const int64_t *at)
 {
     int *calls = context;
@@ -427,10 +454,10 @@ static void test_no_memory(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_folding),     cmocka_unit_test(test_values),    cmocka_unit_test(test_print),
-        cmocka_unit_test(test_random),      cmocka_unit_test(test_printed_c), cmocka_unit_test(test_eval),
-        cmocka_unit_test(test_bounds),      cmocka_unit_test(test_range),     cmocka_unit_test(test_random_range),
-        cmocka_unit_test(test_copy_import), cmocka_unit_test(test_no_memory),
+        cmocka_unit_test(test_folding),      cmocka_unit_test(test_values),      cmocka_unit_test(test_print),
+        cmocka_unit_test(test_random),       cmocka_unit_test(test_printed_c),   cmocka_unit_test(test_eval),
+        cmocka_unit_test(test_bounds),       cmocka_unit_test(test_range),       cmocka_unit_test(test_magnitude),
+        cmocka_unit_test(test_random_range), cmocka_unit_test(test_copy_import), cmocka_unit_test(test_no_memory),
     };
     return cmocka_run_group_tests(tests, NULL, sample_remove);
 }
