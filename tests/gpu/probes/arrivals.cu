@@ -13,10 +13,11 @@ extern "C" __global__ void __launch_bounds__(32) probe(const ask q)
         if (q.which == 0) {
             const u64 state = bar_arrive(bar);
             bar_arrive(bar);
-            asm volatile("{\n\t.reg .pred p;\n\tmbarrier.test_wait.shared::cta.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}"
-                         : "=r"(done)
-                         : "r"(bar), "l"(state)
-                         : "memory");
+            asm volatile(
+                "{\n\t.reg .pred p;\n\tmbarrier.test_wait.shared::cta.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}"
+                : "=r"(done)
+                : "r"(bar), "l"(state)
+                : "memory");
         } else {
             asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0], 2;" ::"r"(bar) : "memory");
             done = bar_test(bar, 0);

@@ -1,7 +1,7 @@
 // Are bulk stores and reductions of one thread to one place performed in the order in which it issued them?
-// Cases: a store of 16 KB, then one of 16 bytes to its end, in one group; the same in two groups; a store of 16 KB, then
-// an addition of 16 bytes to its end; an addition of 16 KB, then a store of 16 bytes to its end.
-// Outcomes: as if in order; as if not.
+// Cases: a store of 16 KB, then one of 16 bytes to its end, in one group; the same in two groups; a store of 16 KB,
+// then an addition of 16 bytes to its end; an addition of 16 KB, then a store of 16 bytes to its end. Outcomes: as if
+// in order; as if not.
 extern "C" __global__ void __launch_bounds__(32) probe(const ask q)
 {
     enum { WORDS = 4096 };

@@ -1,7 +1,8 @@
 // What does a bulk copy within shared memory leave where its source and its destination overlap, and what do two loads
 // to one place?
 // Cases: the destination 16 bytes behind the source; 16 bytes before it; 4 KB behind; two loads to one place at once.
-// Outcomes: what lay in the source before (of two loads: the second's bytes); anything else (the first's); some of each.
+// Outcomes: what lay in the source before (of two loads: the second's bytes); anything else (the first's); some of
+// each.
 extern "C" __global__ void __launch_bounds__(32) probe(const ask q)
 {
     enum { BYTES = 16384, WORDS = BYTES / 4 };

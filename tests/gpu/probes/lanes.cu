@@ -29,7 +29,8 @@ extern "C" __global__ void __launch_bounds__(32) probe(const ask q)
         else
             asm volatile("atom.global.add.u32 %0, [%1], %2;" : "=r"(before) : "l"(far), "r"(lane + 1) : "memory");
         const u32 up = lane * (lane + 1) / 2, down = 528 - (lane + 1) * (lane + 2) / 2;
-        const bool ascending = __all_sync(0xffffffff, before == up), descending = __all_sync(0xffffffff, before == down);
+        const bool ascending = __all_sync(0xffffffff, before == up),
+                   descending = __all_sync(0xffffffff, before == down);
         if (!lane)
             outcome(q, ascending ? 0 : descending ? 1 : 2);
         __syncwarp();

@@ -79,10 +79,11 @@ struct config {
     X(nvrtcGetPTX, (void *program, char *ptx))
 
 #define X(name, arguments) static int(*name) arguments;
-DRIVER(X) COMPILER(X)
+DRIVER(X)
+COMPILER(X)
 #undef X
 
-static void stop(const char *what, const char *detail)
+    static void stop(const char *what, const char *detail)
 {
     fprintf(stderr, "probes: %s%s\n", what, detail);
     exit(3);

@@ -30,7 +30,10 @@ extern "C" __global__ void __launch_bounds__(256) probe(const ask q)
         u32 word[EACH];
         // Eight lanes read of one bank at a time.
         for (u32 i = 0; i < EACH; i++)
-            asm volatile("ld.shared.u32 %0, [%1];" : "=r"(word[i]) : "r"(at(stage + threadIdx.x * EACH + i)) : "memory");
+            asm volatile("ld.shared.u32 %0, [%1];"
+                         : "=r"(word[i])
+                         : "r"(at(stage + threadIdx.x * EACH + i))
+                         : "memory");
         if (q.which == 1)
             proxy_fence();
         bar_arrive(empty);

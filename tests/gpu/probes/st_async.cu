@@ -10,8 +10,8 @@ WORD void store_async(u32 to, u32 value, u32 bar)
 }
 
 #define REDUCE(op, to, value, bar)                                                                                     \
-    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." op ".u32 [%0], %1, [%2];" ::"r"( \
-                     to),                                                                                              \
+    asm volatile("red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes." op                          \
+                 ".u32 [%0], %1, [%2];" ::"r"(to),                                                                     \
                  "r"(value), "r"(bar)                                                                                  \
                  : "memory")
 

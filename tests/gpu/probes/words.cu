@@ -3,18 +3,21 @@ typedef unsigned u32;
 typedef unsigned long long u64;
 
 struct ask {
-    u32 which;        // case of the question, by its row in questions.def
-    u32 rounds;       // how often a block asks
-    u32 late;         // clocks by which somebody is late
-    u32 limit;        // clocks after which what has not come is said not to come
-    u32 *counts;      // of the outcomes, in the order of questions.def; then the least and the most nanoseconds
+    u32 which;             // case of the question, by its row in questions.def
+    u32 rounds;            // how often a block asks
+    u32 late;              // clocks by which somebody is late
+    u32 limit;             // clocks after which what has not come is said not to come
+    u32 *counts;           // of the outcomes, in the order of questions.def; then the least and the most nanoseconds
     unsigned char *memory; // ROOM bytes for each block
 };
 enum { OUTCOMES = 8, LEAST = OUTCOMES, MOST = OUTCOMES + 1, ROOM = 65536 };
 
 #define WORD static __device__ __forceinline__
 
-WORD u32 at(const void *shared) { return (u32)__cvta_generic_to_shared(shared); }
+WORD u32 at(const void *shared)
+{
+    return (u32)__cvta_generic_to_shared(shared);
+}
 
 WORD void outcome(const ask &q, u32 which, u32 times = 1)
 {
@@ -48,11 +51,15 @@ WORD u32 dice(u32 round, u32 below)
 
 WORD void bar_init(u32 bar, u32 count)
 {
-    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(bar), "r"(count)
+    asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n\tfence.mbarrier_init.release.cluster;" ::"r"(bar),
+                 "r"(count)
                  : "memory");
 }
 
-WORD void bar_end(u32 bar) { asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(bar) : "memory"); }
+WORD void bar_end(u32 bar)
+{
+    asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(bar) : "memory");
+}
 
 WORD u64 bar_arrive(u32 bar)
 {
@@ -79,10 +86,11 @@ WORD void bar_complete(u32 bar, u32 bytes)
 WORD bool bar_test(u32 bar, u32 parity)
 {
     u32 done;
-    asm volatile("{\n\t.reg .pred p;\n\tmbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}"
-                 : "=r"(done)
-                 : "r"(bar), "r"(parity)
-                 : "memory");
+    asm volatile(
+        "{\n\t.reg .pred p;\n\tmbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n\tselp.u32 %0, 1, 0, p;\n\t}"
+        : "=r"(done)
+        : "r"(bar), "r"(parity)
+        : "memory");
     return done;
 }
 
@@ -108,9 +116,10 @@ WORD void bulk_load(u32 to, const void *from, u32 bytes, u32 bar)
 // Within shared memory of the cluster.
 WORD void bulk_move(u32 to, u32 from, u32 bytes, u32 bar)
 {
-    asm volatile("cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
-                 "r"(from), "r"(bytes), "r"(bar)
-                 : "memory");
+    asm volatile(
+        "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
+        "r"(from), "r"(bytes), "r"(bar)
+        : "memory");
 }
 
 WORD void bulk_store(void *to, u32 from, u32 bytes)
@@ -126,10 +135,22 @@ WORD void bulk_add(void *to, u32 from, u32 bytes)
                  : "memory");
 }
 
-WORD void bulk_commit() { asm volatile("cp.async.bulk.commit_group;" ::: "memory"); }
-WORD void bulk_wait() { asm volatile("cp.async.bulk.wait_group 0;" ::: "memory"); }
-WORD void bulk_wait_read() { asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory"); }
-WORD void proxy_fence() { asm volatile("fence.proxy.async;" ::: "memory"); }
+WORD void bulk_commit()
+{
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+WORD void bulk_wait()
+{
+    asm volatile("cp.async.bulk.wait_group 0;" ::: "memory");
+}
+WORD void bulk_wait_read()
+{
+    asm volatile("cp.async.bulk.wait_group.read 0;" ::: "memory");
+}
+WORD void proxy_fence()
+{
+    asm volatile("fence.proxy.async;" ::: "memory");
+}
 
 /* ---- clusters -------------------------------------------------------------------------------------------------- */
 

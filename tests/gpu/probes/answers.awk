@@ -1,0 +1,151 @@
+# Rows of tests/gpu/probes/probes.c, one a line, put together.
+#   usage: awk -f answers.awk -v do=fold GPU EMULATOR...   the rows of GPU, each with what the emulator's runs gave
+#          awk -f answers.awk -v do=agree GOLDEN GPU       what a GPU answered and the emulator, by GOLDEN, would not
+#          awk -f answers.awk -v do=table QUESTIONS.def GOLDEN
+# An answer is an outcome that was counted, or an error that ended the launch. Of the emulator's runs the answers of all
+# are taken together, and the hazards that each of them told. They agree where every answer of the GPU is one of the
+# emulator's, or where each run of the emulator tells a hazard: then PTX promises nothing and the kernel is at fault.
+
+function text(key,    part) { # of "key": "text"
+    if (!match($0, "\"" key "\": \"[^\"]*\""))
+        return ""
+    part = substr($0, RSTART, RLENGTH)
+    sub("^\"" key "\": \"", "", part)
+    return substr(part, 1, length(part) - 1)
+}
+
+function list(key,    part) { # what stands between the brackets of "key": [...] or {...}
+    if (!match($0, "\"" key "\": [[{][^]}]*[]}]"))
+        return ""
+    part = substr($0, RSTART, RLENGTH)
+    sub("^\"" key "\": .", "", part)
+    return substr(part, 1, length(part) - 1)
+}
+
+function answers(    part, n, i, all) { # of this row: "|a|b|"
+    n = split(list("outcomes"), part, ", ")
+    all = "|"
+    for (i = 1; i <= n; i++)
+        if (part[i] !~ /: 0$/) {
+            sub(/^"/, "", part[i])
+            sub(/": [0-9]+$/, "", part[i])
+            all = all part[i] "|"
+        }
+    return text("ended") == "completed" ? all : all text("ended") "|"
+}
+
+function join(all, more,    part, n, i) { # both, each once
+    n = split(more, part, "|")
+    for (i = 1; i <= n; i++)
+        if (part[i] != "" && !index(all, "|" part[i] "|"))
+            all = all part[i] "|"
+    return all
+}
+
+function common(some, others,    part, n, i, all) {
+    n = split(some, part, "|")
+    all = "|"
+    for (i = 1; i <= n; i++)
+        if (part[i] != "" && index(others, "|" part[i] "|"))
+            all = all part[i] "|"
+    return all
+}
+
+function quoted(all,    part, n, i, line) { # "|a|b|" as JSON's inside of a list
+    n = split(all, part, "|")
+    for (i = 1; i <= n; i++)
+        if (part[i] != "")
+            line = line (line == "" ? "" : ", ") "\"" part[i] "\""
+    return line
+}
+
+function unquoted(line) { # and back
+    gsub(/", "/, "|", line)
+    gsub(/"/, "|", line)
+    return line == "" ? "|" : line
+}
+
+FNR == 1 { files++ }
+do == "table" && files == 1 && /^QUESTION\(/ { question = $0; sub(/^QUESTION\(/, "", question); sub(/,.*/, "", question) }
+do == "table" && files == 1 && /^QUESTION\(|^ +"/ && match($0, /"[^"]*\?"/) {
+    asked[question] = substr($0, RSTART + 1, RLENGTH - 2)
+}
+!/^ *\{"question"/ { next }
+{ key = text("question") ": " text("case") }
+
+do == "fold" && files == 1 {
+    row[++count] = $0
+    keys[count] = key
+}
+do == "fold" && files > 1 {
+    told = unquoted(list("hazards"))
+    emulator[key] = join(key in emulator ? emulator[key] : "|", answers())
+    hazards[key] = key in hazards ? common(hazards[key], told) : told
+    if (!(key in known))
+        known[key] = ++fresh
+    order[known[key]] = key
+}
+
+do == "agree" && files == 1 {
+    emulator[key] = unquoted(list("emulator"))
+    hazards[key] = unquoted(list("hazards"))
+    open[key] = 1
+}
+do == "agree" && files > 1 {
+    n = split(answers(), part, "|")
+    if (!(key in emulator))
+        print key ": not in the golden file"
+    for (i = 1; i <= n && key in emulator; i++)
+        if (part[i] != "" && !index(emulator[key], "|" part[i] "|") && hazards[key] == "|")
+            print key ": the GPU says '" part[i] "', the emulator does not and tells no hazard"
+    if (n < 3)
+        print key ": no answer"
+    delete open[key]
+}
+
+do == "table" && files > 1 {
+    if (last != text("question")) {
+        last = text("question")
+        printf "| **%s** | | | |\n", asked[last]
+    }
+    n = split(list("outcomes"), part, ", ")
+    line = text("ended") == "completed" ? "" : text("ended")
+    for (i = 1; i <= n; i++)
+        if (part[i] !~ /: 0$/) {
+            gsub(/"/, "", part[i])
+            line = line (line == "" ? "" : "; ") part[i]
+        }
+    if (list("ns") != "") {
+        split(list("ns"), part, ", ")
+        line = line " (" part[1] " to " part[2] " ns)"
+    }
+    sees = unquoted(list("emulator"))
+    gsub(/^\||\|$/, "", sees)
+    gsub(/\|/, "; ", sees)
+    told = unquoted(list("hazards"))
+    gsub(/^\||\|$/, "", told)
+    gsub(/\|/, ", ", told)
+    printf "| %s | %s | %s | %s |\n", text("case"), line, sees, told
+}
+
+END {
+    if (do == "fold") {
+        print "{\"rows\": ["
+        for (i = 1; i <= count; i++) {
+            if (!(keys[i] in emulator))
+                continue
+            sub(/, "emulator": .*/, "", row[i])
+            sub(/, "hazards": .*/, "", row[i])
+            printf "%s, \"emulator\": [%s], \"hazards\": [%s]}%s\n", row[i], quoted(emulator[keys[i]]),
+                quoted(hazards[keys[i]]), i < count ? "," : ""
+            delete emulator[keys[i]]
+        }
+        print "]}"
+        for (i = 1; i <= fresh; i++) # what no GPU has answered
+            if (order[i] in emulator)
+                print "no answer of a GPU: " order[i]
+    }
+    if (do == "agree")
+        for (key in open)
+            print key ": not asked"
+}
