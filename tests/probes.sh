@@ -11,7 +11,7 @@ trap 'rm -rf "$work"' EXIT
 together() { # fold|agree FILE...
     how=$1
     shift
-    awk -f tests/gpu/probes/answers.awk -v do="$how" "$@"
+    awk -f tests/gpu/probes/answers.awk -v how="$how" "$@"
 }
 
 nvrtc=$("$program" doctor 2>/dev/null | sed -n 's/^nvrtc .*, path \([^,]*\),.*/\1/p')

@@ -1,7 +1,7 @@
 # Rows of tests/gpu/probes/probes.c, one a line, put together.
-#   usage: awk -f answers.awk -v do=fold GPU EMULATOR...   the rows of GPU, each with what the emulator's runs gave
-#          awk -f answers.awk -v do=agree GOLDEN GPU       what a GPU answered and the emulator, by GOLDEN, would not
-#          awk -f answers.awk -v do=table QUESTIONS.def GOLDEN
+#   usage: awk -f answers.awk -v how=fold GPU EMULATOR...   the rows of GPU, each with what the emulator's runs gave
+#          awk -f answers.awk -v how=agree GOLDEN GPU       what a GPU answered and the emulator, by GOLDEN, would not
+#          awk -f answers.awk -v how=table QUESTIONS.def GOLDEN
 # An answer is an outcome that was counted, or an error that ended the launch. Of the emulator's runs the answers of all
 # are taken together, and the hazards that each of them told. They agree where every answer of the GPU is one of the
 # emulator's, or where each run of the emulator tells a hazard: then PTX promises nothing and the kernel is at fault.
@@ -66,32 +66,38 @@ function unquoted(line) { # and back
 }
 
 FNR == 1 { files++ }
-do == "table" && files == 1 && /^QUESTION\(/ { question = $0; sub(/^QUESTION\(/, "", question); sub(/,.*/, "", question) }
-do == "table" && files == 1 && /^QUESTION\(|^ +"/ && match($0, /"[^"]*\?"/) {
+how == "table" && files == 1 && /^QUESTION\(/ {
+    question = $0
+    sub(/^QUESTION\(/, "", question)
+    sub(/,.*/, "", question)
+}
+how == "table" && files == 1 && /^QUESTION\(|^ +"/ && match($0, /"[^"]*\?"/) {
     asked[question] = substr($0, RSTART + 1, RLENGTH - 2)
 }
 !/^ *\{"question"/ { next }
 { key = text("question") ": " text("case") }
 
-do == "fold" && files == 1 {
+how == "fold" && files == 1 {
     row[++count] = $0
     keys[count] = key
 }
-do == "fold" && files > 1 {
+how == "fold" && files > 1 {
     told = unquoted(list("hazards"))
-    emulator[key] = join(key in emulator ? emulator[key] : "|", answers())
-    hazards[key] = key in hazards ? common(hazards[key], told) : told
-    if (!(key in known))
-        known[key] = ++fresh
-    order[known[key]] = key
+    if (!(key in emulator)) {
+        emulator[key] = "|"
+        hazards[key] = told
+        order[++fresh] = key
+    }
+    emulator[key] = join(emulator[key], answers())
+    hazards[key] = common(hazards[key], told)
 }
 
-do == "agree" && files == 1 {
+how == "agree" && files == 1 {
     emulator[key] = unquoted(list("emulator"))
     hazards[key] = unquoted(list("hazards"))
     open[key] = 1
 }
-do == "agree" && files > 1 {
+how == "agree" && files > 1 {
     n = split(answers(), part, "|")
     if (!(key in emulator))
         print key ": not in the golden file"
@@ -103,7 +109,7 @@ do == "agree" && files > 1 {
     delete open[key]
 }
 
-do == "table" && files > 1 {
+how == "table" && files > 1 {
     if (last != text("question")) {
         last = text("question")
         printf "| **%s** | | | |\n", asked[last]
@@ -129,7 +135,7 @@ do == "table" && files > 1 {
 }
 
 END {
-    if (do == "fold") {
+    if (how == "fold") {
         print "{\"rows\": ["
         for (i = 1; i <= count; i++) {
             if (!(keys[i] in emulator))
@@ -145,7 +151,7 @@ END {
             if (order[i] in emulator)
                 print "no answer of a GPU: " order[i]
     }
-    if (do == "agree")
+    if (how == "agree")
         for (key in open)
             print key ": not asked"
 }

@@ -67,6 +67,9 @@ struct config {
     X(cuMemAlloc_v2, (uint64_t * address, size_t bytes))                                                               \
     X(cuMemsetD32_v2, (uint64_t to, unsigned value, size_t count))                                                     \
     X(cuMemcpyDtoH_v2, (void *to, uint64_t from, size_t bytes))                                                        \
+    X(cuTensorMapEncodeTiled,                                                                                          \
+      (void *map, int type, unsigned rank, void *address, const uint64_t *extents, const uint64_t *strides,            \
+       const unsigned *box, const unsigned *steps, int interleave, int swizzle, int promotion, int fill))              \
     X(cuLaunchKernelEx, (const struct config *config, void *function, void **arguments, void **extra))                 \
     X(cuGetErrorName, (int result, const char **name))
 #define COMPILER(X)                                                                                                    \
@@ -200,11 +203,37 @@ struct answer {
     char ended[ENDED]; /* "completed", or the error's name */
 };
 
+/* The tensor maps of outside.cu: slices of 8 rows of 32 words (rank 2: of a row) that lie one behind the other from
+ * `place` on, or whose slice 256 lies there, while the map begins at an address that nothing is allocated at. Around
+ * `place` all is allocated. */
+enum { NOWHERE = 4096, PLACE = 16384, UINT32 = 2 /* CU_TENSOR_MAP_DATA_TYPE_UINT32 */ };
+struct maps {
+    _Alignas(64) unsigned char map[2][4][2][128];
+};
+
+static int encode_maps(struct maps *m, uint64_t place)
+{
+    static const unsigned steps[5] = {1, 1, 1, 1, 1};
+    int bad = 0;
+    for (unsigned i = 0; i < 16 && !bad; i++) {
+        const unsigned in_memory = i / 8, rank = i / 2 % 4 + 2, rows = i % 2 + 1;
+        uint64_t extents[5] = {32, 8, 1, 1, 1}, strides[4] = {128, 1024, 1024, 1024};
+        const unsigned box[5] = {32, rank > 2 ? rows : 1, 1, 1, 1};
+        extents[rank - 1] = in_memory ? 2 : 257;
+        strides[rank - 2] = in_memory ? 1024 : (place - NOWHERE) / 256;
+        bad = cuTensorMapEncodeTiled(m->map[in_memory][rank - 2][rows - 1], UINT32, rank,
+                                     (void *)(uintptr_t)(in_memory ? place : NOWHERE), extents, strides, box, steps, 0,
+                                     0, 0, 0);
+    }
+    return bad;
+}
+
 struct session { /* what the cases of a question have in common */
     const struct row *question;
     unsigned blocks, rounds, late;
     void *function;
     uint64_t counts, memory;
+    struct maps maps;
 };
 
 static void begin(struct session *s, const struct row *q, const char *ptx, int small)
@@ -218,15 +247,18 @@ static void begin(struct session *s, const struct row *q, const char *ptx, int s
     if ((bad = cuInit(0)) || (bad = cuDevicePrimaryCtxRetain(&context, 0)) || (bad = cuCtxSetCurrent(context)) ||
         (bad = cuModuleLoadData(&module, ptx)) || (bad = cuModuleGetFunction(&s->function, module, "probe")) ||
         (bad = cuMemAlloc_v2(&s->counts, COUNTS * sizeof(uint32_t))) ||
-        (bad = cuMemAlloc_v2(&s->memory, (size_t)s->blocks * ROOM)))
+        (bad = cuMemAlloc_v2(&s->memory, (size_t)s->blocks * ROOM + NOWHERE)))
         stop("a call before the launch gave ", said(bad));
+    s->memory = (s->memory + NOWHERE - 1) / NOWHERE * NOWHERE;
+    if ((bad = encode_maps(&s->maps, s->memory + PLACE)))
+        stop("cuTensorMapEncodeTiled gave ", said(bad));
 }
 
 static void ask_case(const struct session *s, unsigned which, struct answer *answer)
 {
     const struct row *q = s->question;
     struct ask a = {which, s->rounds, s->late, 1000000, s->counts, s->memory};
-    void *arguments[] = {&a};
+    void *arguments[] = {&a, (void *)(uintptr_t)&s->maps}; /* of which the kernel takes what it has */
     struct attribute cluster = {.id = CLUSTER_DIMENSION, .value = {.cluster = {q->cluster, 1, 1}}};
     struct config config = {.grid = {s->blocks, 1, 1},
                             .block = {q->threads, 1, 1},
