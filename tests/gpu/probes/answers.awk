@@ -23,7 +23,7 @@ function list(key,    part) { # what stands between the brackets of "key": [...]
 }
 
 function answers(    part, n, i, all) { # of this row: "|a|b|"
-    n = split(list("outcomes"), part, ", ")
+    n = split(list("outcomes"), part, ", \"")
     all = "|"
     for (i = 1; i <= n; i++)
         if (part[i] !~ /: 0$/) {
@@ -114,7 +114,7 @@ how == "table" && files > 1 {
         last = text("question")
         printf "| **%s** | | | |\n", asked[last]
     }
-    n = split(list("outcomes"), part, ", ")
+    n = split(list("outcomes"), part, ", \"")
     line = text("ended") == "completed" ? "" : text("ended")
     for (i = 1; i <= n; i++)
         if (part[i] !~ /: 0$/) {

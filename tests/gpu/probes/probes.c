@@ -226,27 +226,27 @@ struct answer {
     char ended[ENDED]; /* "completed", or the error's name */
 };
 
-/* The tensor maps of outside.cu: slices of 8 rows of 32 words (rank 2: of a row) that lie one behind the other from
- * `place` on, or whose slice 256 lies there, while the map begins at an address that nothing is allocated at. Around
- * `place` all is allocated. */
-enum { NOWHERE = 4096, PLACE = 16384, UINT32 = 2 /* CU_TENSOR_MAP_DATA_TYPE_UINT32 */ };
+/* The tensor maps of outside.cu: slices of 8 rows of 32 words (rank 2: of a row). By the first index: the map begins at
+ * an address that nothing is allocated at and slice 256 lies at `place`; slices lie one behind the other from `place`
+ * on; the map begins there and slice 256 lies nowhere. Around `place` all is allocated. */
+enum { NOWHERE = 4096, PLACE = 16384, MAPS = 3, UINT32 = 2 /* CU_TENSOR_MAP_DATA_TYPE_UINT32 */ };
 struct maps {
-    _Alignas(64) unsigned char map[2][4][2][128];
+    _Alignas(64) unsigned char map[MAPS][4][2][128];
 };
 
 static int encode_maps(struct maps *m, uint64_t place)
 {
     static const unsigned steps[5] = {1, 1, 1, 1, 1};
     int bad = 0;
-    for (unsigned i = 0; i < 16 && !bad; i++) {
-        const unsigned in_memory = i / 8, rank = i / 2 % 4 + 2, rows = i % 2 + 1;
+    for (unsigned i = 0; i < MAPS * 8 && !bad; i++) {
+        const unsigned kind = i / 8, rank = i / 2 % 4 + 2, rows = i % 2 + 1;
         uint64_t extents[5] = {32, 8, 1, 1, 1}, strides[4] = {128, 1024, 1024, 1024};
         const unsigned box[5] = {32, rank > 2 ? rows : 1, 1, 1, 1};
-        extents[rank - 1] = in_memory ? 2 : 257;
-        strides[rank - 2] = in_memory ? 1024 : (place - NOWHERE) / 256;
-        bad = cuTensorMapEncodeTiled(m->map[in_memory][rank - 2][rows - 1], UINT32, rank,
-                                     (void *)(uintptr_t)(in_memory ? place : NOWHERE), extents, strides, box, steps, 0,
-                                     0, 0, 0);
+        extents[rank - 1] = kind == 1 ? 2 : 257;
+        strides[rank - 2] = kind == 1 ? 1024 : (place - NOWHERE) / 256;
+        bad = cuTensorMapEncodeTiled(m->map[kind][rank - 2][rows - 1], UINT32, rank,
+                                     (void *)(uintptr_t)(kind ? place : NOWHERE), extents, strides, box, steps, 0, 0, 0,
+                                     0);
     }
     return bad;
 }
@@ -265,7 +265,7 @@ static void begin(struct session *s, const struct row *q, const char *ptx, int s
     int bad;
     *s = (struct session){.question = q,
                           .blocks = small && q->blocks > 2 * q->cluster ? 2 * q->cluster : q->blocks,
-                          .rounds = small && q->rounds > 8 ? 8 : q->rounds,
+                          .rounds = small && q->rounds > 32 ? 32 : q->rounds,
                           .late = small ? 2000 : 20000};
     if ((bad = cuInit(0)) || (bad = cuDevicePrimaryCtxRetain(&context, 0)) || (bad = cuCtxSetCurrent(context)) ||
         (bad = cuModuleLoadData(&module, ptx)) || (bad = cuModuleGetFunction(&s->function, module, "probe")) ||
