@@ -253,7 +253,7 @@ static int encode_maps(struct maps *m, uint64_t place)
 
 struct session { /* what the cases of a question have in common */
     const struct row *question;
-    unsigned blocks, rounds, late;
+    unsigned blocks, rounds, late, limit;
     void *function;
     uint64_t counts, memory;
     struct maps maps;
@@ -266,7 +266,8 @@ static void begin(struct session *s, const struct row *q, const char *ptx, int s
     *s = (struct session){.question = q,
                           .blocks = small && q->blocks > 2 * q->cluster ? 2 * q->cluster : q->blocks,
                           .rounds = small && q->rounds > 32 ? 32 : q->rounds,
-                          .late = small ? 2000 : 20000};
+                          .late = small ? 2000 : 20000,
+                          .limit = small ? 100000 : 1000000};
     if ((bad = cuInit(0)) || (bad = cuDevicePrimaryCtxRetain(&context, 0)) || (bad = cuCtxSetCurrent(context)) ||
         (bad = cuModuleLoadData(&module, ptx)) || (bad = cuModuleGetFunction(&s->function, module, "probe")) ||
         (bad = cuMemAlloc_v2(&s->counts, COUNTS * sizeof(uint32_t))) ||
@@ -280,7 +281,7 @@ static void begin(struct session *s, const struct row *q, const char *ptx, int s
 static void ask_case(const struct session *s, unsigned which, struct answer *answer)
 {
     const struct row *q = s->question;
-    struct ask a = {which, s->rounds, s->late, 1000000, s->counts, s->memory};
+    struct ask a = {which, s->rounds, s->late, s->limit, s->counts, s->memory};
     void *arguments[] = {&a, (void *)(uintptr_t)&s->maps}; /* of which the kernel takes what it has */
     struct attribute cluster = {.id = CLUSTER_DIMENSION, .value = {.cluster = {q->cluster, 1, 1}}};
     struct config config = {.grid = {s->blocks, 1, 1},

@@ -1,6 +1,6 @@
 // Do the copies of one thread complete in the order in which it issued them?
 // Cases: 16 KB, then 16 bytes; 16 bytes twice; 16 bytes, then 16 KB.
-// Outcomes: the first was seen complete with the second open; the second with the first open; both at one look.
+// Outcomes: the first was seen complete with the second open; the second with the first open; neither.
 extern "C" __global__ void __launch_bounds__(32) probe(const ask q)
 {
     extern __shared__ __align__(128) unsigned char held[];
@@ -21,14 +21,18 @@ extern "C" __global__ void __launch_bounds__(32) probe(const ask q)
         bulk_load(at(held) + large, from + (q.which == 2 ? 32768 : 49152 + dice(round, 1024) * 16), other_bytes,
                   second);
         const long long begin = clock64();
-        bool open = true;
-        while (open && clock64() - begin <= q.limit) {
-            const bool b = bar_test(second, 0), a = bar_test(first, 0);
-            const bool b_then = bar_test(second, 0), a_then = bar_test(first, 0);
-            open = !b && !a && !b_then && !a_then;
-            if (!open)
-                outcome(q, a && !b_then ? 0 : (b && !a) || (b_then && !a_then) ? 1 : 2);
+        // A look at one that is complete, and then one at the other that is not.
+        bool a = false, b = false;
+        u32 alone = 2;
+        while (alone == 2 && !(a && b) && clock64() - begin <= q.limit) {
+            b = bar_test(second, 0);
+            if (a && !b)
+                alone = 0;
+            a = bar_test(first, 0);
+            if (alone == 2 && b && !a)
+                alone = 1;
         }
+        outcome(q, alone);
         bar_comes(q, first, 0);
         bar_comes(q, second, 0);
         bar_end(first);
