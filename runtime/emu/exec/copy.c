@@ -292,8 +292,8 @@ static uint32_t wait_alike(struct emu_warp *warp, const struct emu_op *op, uint3
 }
 
 /* test_wait, and with op->e try_wait. Where it fails, the path waits until something has changed. test_wait goes on
-   behind it with the answer no; try_wait looks once more, for a phase that ends while it is suspended ends the wait. But
-   of an H200's suspended waits one in forty says no all the same, so in random mode all of them do. */
+   behind it with the answer no; try_wait looks once more, for a phase that ends while it is suspended ends the wait.
+   But of an H200's suspended waits one in forty says no all the same, so in random mode all of them do. */
 const struct emu_op *emu_op_mbarrier_test(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_mbarrier_op *extra = op->extra;

@@ -74,6 +74,10 @@ how == "table" && files == 1 && /^QUESTION\(/ {
 how == "table" && files == 1 && /^QUESTION\(|^ +"/ && match($0, /"[^"]*\?"/) {
     asked[question] = substr($0, RSTART + 1, RLENGTH - 2)
 }
+how == "table" && files == 2 && FNR == 1 {
+    print "| case | an H200, how often | the emulator | its hazards |"
+    print "| --- | --- | --- | --- |"
+}
 !/^ *\{"question"/ { next }
 { key = text("question") ": " text("case") }
 

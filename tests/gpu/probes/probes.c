@@ -228,25 +228,29 @@ struct answer {
 
 /* The tensor maps of outside.cu: slices of 8 rows of 32 words (rank 2: of a row). By the first index: the map begins at
  * an address that nothing is allocated at and slice 256 lies at `place`; slices lie one behind the other from `place`
- * on; the map begins there and slice 256 lies nowhere. Around `place` all is allocated. */
-enum { NOWHERE = 4096, PLACE = 16384, MAPS = 3, UINT32 = 2 /* CU_TENSOR_MAP_DATA_TYPE_UINT32 */ };
+ * on; the map begins there and slice 256 lies nowhere; it begins in another allocation and slice 256 lies at `place`.
+ * Around `place` all is allocated. By the last: boxes of a row, of two, of two slices. */
+enum { NOWHERE = 16, PLACE = 16384 + NOWHERE, PAGE = 4096, MAPS = 4, SHAPES = 3 };
+enum { UINT32 = 2 /* CU_TENSOR_MAP_DATA_TYPE_UINT32 */ };
 struct maps {
-    _Alignas(64) unsigned char map[MAPS][4][2][128];
+    _Alignas(64) unsigned char map[MAPS][4][SHAPES][128];
 };
 
-static int encode_maps(struct maps *m, uint64_t place)
+static int encode_maps(struct maps *m, uint64_t place, uint64_t elsewhere)
 {
     static const unsigned steps[5] = {1, 1, 1, 1, 1};
+    const uint64_t bases[MAPS] = {NOWHERE, place, place, elsewhere};
+    const uint64_t slices[MAPS] = {(place - NOWHERE) / 256, 1024, place / 4096 * 16, (place - elsewhere) / 256};
     int bad = 0;
-    for (unsigned i = 0; i < MAPS * 8 && !bad; i++) {
-        const unsigned kind = i / 8, rank = i / 2 % 4 + 2, rows = i % 2 + 1;
+    for (unsigned i = 0; i < MAPS * 4 * SHAPES && !bad; i++) {
+        const unsigned kind = i / 4 / SHAPES, rank = i / SHAPES % 4 + 2, shape = i % SHAPES;
         uint64_t extents[5] = {32, 8, 1, 1, 1}, strides[4] = {128, 1024, 1024, 1024};
-        const unsigned box[5] = {32, rank > 2 ? rows : 1, 1, 1, 1};
+        unsigned box[5] = {32, rank > 2 && shape == 1 ? 2 : 1, 1, 1, 1};
         extents[rank - 1] = kind == 1 ? 2 : 257;
-        strides[rank - 2] = kind == 1 ? 1024 : (place - NOWHERE) / 256;
-        bad = cuTensorMapEncodeTiled(m->map[kind][rank - 2][rows - 1], UINT32, rank,
-                                     (void *)(uintptr_t)(kind ? place : NOWHERE), extents, strides, box, steps, 0, 0, 0,
-                                     0);
+        strides[rank - 2] = slices[kind];
+        box[rank - 1] = shape == 2 ? 2 : box[rank - 1];
+        bad = cuTensorMapEncodeTiled(m->map[kind][rank - 2][shape], UINT32, rank, (void *)(uintptr_t)bases[kind],
+                                     extents, strides, box, steps, 0, 0, 0, 0);
     }
     return bad;
 }
@@ -262,6 +266,7 @@ struct session { /* what the cases of a question have in common */
 static void begin(struct session *s, const struct row *q, const char *ptx, int small)
 {
     void *context, *module;
+    uint64_t elsewhere;
     int bad;
     *s = (struct session){.question = q,
                           .blocks = small && q->blocks > 2 * q->cluster ? 2 * q->cluster : q->blocks,
@@ -271,10 +276,16 @@ static void begin(struct session *s, const struct row *q, const char *ptx, int s
     if ((bad = cuInit(0)) || (bad = cuDevicePrimaryCtxRetain(&context, 0)) || (bad = cuCtxSetCurrent(context)) ||
         (bad = cuModuleLoadData(&module, ptx)) || (bad = cuModuleGetFunction(&s->function, module, "probe")) ||
         (bad = cuMemAlloc_v2(&s->counts, COUNTS * sizeof(uint32_t))) ||
-        (bad = cuMemAlloc_v2(&s->memory, (size_t)s->blocks * ROOM + NOWHERE)))
+        (bad = cuMemAlloc_v2(&s->memory, (size_t)s->blocks * ROOM + PAGE)) ||
+        (bad = cuMemAlloc_v2(&elsewhere, (size_t)s->blocks * ROOM + PAGE)))
         stop("a call before the launch gave ", said(bad));
-    s->memory = (s->memory + NOWHERE - 1) / NOWHERE * NOWHERE;
-    if ((bad = encode_maps(&s->maps, s->memory + PLACE)))
+    if (elsewhere > s->memory) {
+        const uint64_t swap = s->memory;
+        s->memory = elsewhere, elsewhere = swap;
+    }
+    s->memory = (s->memory + PAGE - 1) / PAGE * PAGE;
+    elsewhere = (elsewhere + PAGE - 1) / PAGE * PAGE;
+    if ((bad = encode_maps(&s->maps, s->memory + PLACE, elsewhere + NOWHERE)))
         stop("cuTensorMapEncodeTiled gave ", said(bad));
 }
 
