@@ -472,6 +472,9 @@ static enum emu_fault_kind bulk_copy(struct emu_warp *warp, const struct emu_cop
                                      c->store ? 0 : emu_lane_address(warp, &c->barrier, lane), fault);
     if (c->store)
         return emu_async_bulk_store(queue, issue, to, from, bytes, 0xffff, fault);
+    if (c->from.space != PTX_SPACE_GLOBAL && warp->launch->cluster_blocks < 2) // an H200 says so (tests/gpu/probes)
+        return emu_fail(fault, EMU_FAULT_ILLEGAL, to,
+                        "a bulk copy within shared memory in a launch whose clusters have one block: it needs two");
     uint16_t targets = c->multicast == PTX_NONE ? 0 : (uint16_t)EMU_W(c->multicast)[lane];
     return emu_async_bulk_load(queue, issue, to, from, bytes, targets, emu_lane_address(warp, &c->barrier, lane),
                                fault);
