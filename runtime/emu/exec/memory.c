@@ -582,7 +582,7 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
     unsigned char before[EMU_LANES][32];
     for (uint32_t m = warp->hazard ? warp->lanes.mask : 0; m; m &= m - 1)
         emu_copy_lane(before[emu_first(m)], place[emu_first(m)], bytes);
-    /* From the highest lane on: of values for one place an H200 keeps the lowest lane's. */
+    /* From the highest lane on: of the words for one place an H200 keeps the lowest lane's (of 16 bytes, any). */
     for (uint32_t e = 0; e < access->count; e++) {
         const unsigned char *from = emu_at(warp, access->data[e]);
         const uint64_t *wide = (const uint64_t *)(const void *)from;
