@@ -170,7 +170,8 @@ struct plan_loop {
  * plan.fused are where they begin. */
 struct plan_item {
     int axis, tile;
-    int extent; /* node of plan.fused */
+    int extent; /* node of plan.fused: of the axis */
+    bool counted; /* extent is how many tiles it has instead */
     int filled; /* plan_some(node of plan.fused): items from there on have nothing to store, as data say,
                    and are not taken; 0: all are. One item of a Plan has it */
     int along;  /* filled: the axis of plan.axis by whose places it is known, which items are walked by;

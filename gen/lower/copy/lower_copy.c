@@ -398,7 +398,7 @@ static int add_item(struct copy *c, int axis)
         each = expr_binary(&p->fused, EXPR_MUL, each, expr_int(&p->fused, blocks));
     }
     c->items = tiles < 0 ? -1 : expr_binary(&p->graph, EXPR_MUL, c->items, tiles);
-    p->item[p->item_count++] = (struct plan_item){.axis = axis, .tile = tile, .extent = each};
+    p->item[p->item_count++] = (struct plan_item){.axis = axis, .tile = tile, .extent = each, .counted = true};
     return c->items < 0 || each < 0 || family_add_value(p, plan_text(p, "cluster.%s", a->name), blocks) ? 3 : 0;
 }
 

@@ -82,7 +82,7 @@ static int decide_items(struct direct *d)
         int each = tiles < 0 ? -1 : expr_ceil_div(&p->fused, fused, expr_int(&p->fused, tile));
         if (blocks < 0 || each < 0)
             return 3;
-        p->item[count++] = (struct plan_item){.axis = a, .tile = tile, .extent = each};
+        p->item[count++] = (struct plan_item){.axis = a, .tile = tile, .extent = each, .counted = true};
     }
     p->item_count = count;
     p->launch.grid[0] = blocks;

@@ -202,13 +202,10 @@ void hz_release(struct hz_warp *w, uint32_t lanes)
     for (uint32_t a = w->met_valid ? lanes : 0; a; a &= a - 1)
         for (unsigned b = 0; b < HZ_LANES; b++)
             by |= (uint32_t)(w->met[(unsigned)__builtin_ctz(a) * HZ_LANES + b] >= w->synced) << b;
-    if (!(w->touched & ~by)) {
-        if (!w->partial_count)
-            return;
-        by = UINT32_MAX;
-    } else {
+    if (!(w->touched & ~by))
+        by = UINT32_MAX; /* one that tells all is kept too: a later one that does not takes nothing of it back */
+    else
         w->partial_last = epoch;
-    }
     struct hz_partial *p = &w->partials[(w->partial_count - 1) % HZ_PARTIALS];
     if (!w->partial_count || p->lanes != by) {
         p = &w->partials[w->partial_count++ % HZ_PARTIALS];
