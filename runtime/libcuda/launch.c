@@ -74,6 +74,8 @@ static int failure(const char *text)
         int result;
     } words[] = {{"hazard BOUNDS", CUDA_ERROR_ILLEGAL_ADDRESS},
                  {"hazard ALIGN", CUDA_ERROR_MISALIGNED_ADDRESS},
+                 {"hazard ILLEGAL", CUDA_ERROR_ILLEGAL_INSTRUCTION},
+                 {"hazard TMA-INNER", CUDA_ERROR_ILLEGAL_INSTRUCTION},
                  {"hazard DEADLOCK", CUDA_ERROR_LAUNCH_TIMEOUT},
                  {"assertion", CUDA_ERROR_ASSERT}};
     for (size_t i = 0; i < sizeof words / sizeof *words; i++)

@@ -124,6 +124,11 @@ static inline unsigned emu_first(uint32_t mask) /* lowest lane; mask not 0 */
     return (unsigned)__builtin_ctz(mask);
 }
 
+static inline unsigned emu_last(uint32_t mask) /* highest lane; mask not 0 */
+{
+    return 31u - (unsigned)__builtin_clz(mask);
+}
+
 static inline unsigned emu_count(uint32_t mask)
 {
     return (unsigned)__builtin_popcount(mask);

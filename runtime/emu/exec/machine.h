@@ -55,6 +55,7 @@ struct emu_path {
     uint32_t parent;              /* path, or PTX_NONE */
     uint32_t depth;               /* of calls */
     uint8_t state;                /* emu_path_state */
+    uint8_t asks;                 /* it was suspended by a try_wait, which looks once more */
     uint32_t wait_a, wait_b;      /* what it waits for: SYNC members and lanes, BARRIER number and generation, ... */
     uint64_t wait_address;        /* POLL: of the barrier; 0: a spinning loop */
     const unsigned char *barrier; /* POLL: its word, where all lanes wait for one phase of it; else NULL */

@@ -582,19 +582,17 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
     unsigned char before[EMU_LANES][32];
     for (uint32_t m = warp->hazard ? warp->lanes.mask : 0; m; m &= m - 1)
         emu_copy_lane(before[emu_first(m)], place[emu_first(m)], bytes);
+    /* From the highest lane on: of the words for one place an H200 keeps the lowest lane's (of 16 bytes, any). */
     for (uint32_t e = 0; e < access->count; e++) {
         const unsigned char *from = emu_at(warp, access->data[e]);
-        if (access->wide == 2) {
-            for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
-                memcpy(place[emu_first(m)], from + 16 * emu_first(m), 16);
-        } else if (access->wide) {
-            const uint64_t *x = (const uint64_t *)(const void *)from;
-            for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
-                set(place[emu_first(m)] + access->bytes * e, x[emu_first(m)], access->bytes);
-        } else {
-            const uint32_t *x = (const uint32_t *)(const void *)from;
-            for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
-                set(place[emu_first(m)] + access->bytes * e, x[emu_first(m)], access->bytes);
+        const uint64_t *wide = (const uint64_t *)(const void *)from;
+        const uint32_t *x = (const uint32_t *)(const void *)from;
+        for (uint32_t m = warp->lanes.mask, lane; m; m ^= 1u << lane) {
+            lane = emu_last(m);
+            if (access->wide == 2)
+                memcpy(place[lane], from + 16 * lane, 16);
+            else
+                set(place[lane] + access->bytes * e, access->wide ? wide[lane] : x[lane], access->bytes);
         }
     }
     if (EMU_UNLIKELY(warp->hazard != NULL)) {
