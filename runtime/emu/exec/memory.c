@@ -446,6 +446,13 @@ static void load_together(struct emu_warp *warp, const struct emu_access *access
     }
     for (uint32_t e = 0; e < access->count; e++, from += access->bytes) {
         uint64_t x[EMU_LANES];
+        if (access->bytes == 4 && !access->wide) {
+            uint32_t r[EMU_LANES];
+            for (uint32_t i = 0; i < EMU_LANES; i++)
+                r[i] = (uint32_t)fetch(from + i * stride, 4);
+            emu_put32(warp, access->data[e], r);
+            continue;
+        }
         if (!stride) {
             uint64_t one = fetch(from, access->bytes);
             for (int i = 0; i < EMU_LANES; i++)
@@ -461,14 +468,106 @@ static void load_together(struct emu_warp *warp, const struct emu_access *access
     }
 }
 
+/* An access that names no other block's shared memory by its form; most are in the block's own. */
+static inline int is_own(const struct emu_access *access)
+{
+    return access->space == PTX_SPACE_SHARED && access->wide < 2;
+}
+
+/* Where in their block's shared memory the lanes are that execute; the others count as at the first one's place. 1: one
+   of them is not in it, or not aligned, which the way of all memories says. */
+static int own_places(const struct emu_warp *warp, const struct emu_op *op, uint32_t bytes, uint32_t *offset)
+{
+    const struct emu_block *block = warp->block;
+    const struct emu_access *access = op->extra;
+    uint32_t lanes = warp->lanes.mask, by = (uint32_t)op->imm, wrong = 0;
+    if (access->wide_address) {
+        const uint64_t *a = EMU_L(op->a);
+        uint64_t above = 0;
+        for (int i = 0; i < EMU_LANES; i++) {
+            uint64_t at = a[i] + op->imm;
+            offset[i] = (uint32_t)at;
+            above |= emu_lane_bits[i] & lanes ? at >> 32 : 0;
+        }
+        wrong = above != 0;
+    } else {
+        const uint32_t *a = EMU_W(op->a);
+        for (int i = 0; i < EMU_LANES; i++)
+            offset[i] = a[i] + by;
+    }
+    uint32_t first = offset[emu_first(lanes)], window = first & ~(uint32_t)(EMU_SHARED_STRIDE - 1);
+    if (wrong || (window && window != block->rank * EMU_SHARED_STRIDE) || block->shared_end < EMU_SHARED_START + bytes)
+        return 1;
+    uint32_t most = block->shared_end - EMU_SHARED_START - bytes;
+    if (lanes != UINT32_MAX)
+        for (int i = 0; i < EMU_LANES; i++)
+            offset[i] = emu_lane_bits[i] & lanes ? offset[i] : first;
+    for (int i = 0; i < EMU_LANES; i++) { /* bit 31: behind the end */
+        offset[i] -= window;
+        uint32_t at = offset[i] - EMU_SHARED_START;
+        wrong |= ((most - at) | at) & UINT32_C(0x80000000);
+        wrong |= at & (bytes - 1);
+    }
+    return wrong != 0;
+}
+
+/* Bytes from lane to lane, where that is none or an element. 1: it is neither. */
+static int own_stride(const uint32_t *offset, uint32_t bytes, uint32_t *stride)
+{
+    uint32_t step = offset[1] - offset[0], bad = 0;
+    if (step != 0 && step != bytes)
+        return 1;
+    for (uint32_t i = 0; i < EMU_LANES; i++)
+        bad |= offset[i] ^ (offset[0] + i * step);
+    *stride = step;
+    return bad != 0;
+}
+
+static inline void own_fetch(const unsigned char *from, const uint32_t *offset, unsigned bytes, uint64_t *x)
+{
+    for (int i = 0; i < EMU_LANES; i++)
+        x[i] = fetch(from + offset[i], bytes);
+}
+
+static void load_own(struct emu_warp *warp, const struct emu_access *access, const uint32_t *offset)
+{
+    const unsigned char *from = warp->block->shared;
+    uint32_t stride;
+    if (!own_stride(offset, (uint32_t)access->bytes * access->count, &stride)) {
+        load_together(warp, access, from + offset[0], stride);
+        return;
+    }
+    for (uint32_t e = 0; e < access->count; e++, from += access->bytes) {
+        uint64_t x[EMU_LANES];
+        uint32_t r[EMU_LANES];
+        if (access->bytes == 4 && !access->wide) {
+            for (int i = 0; i < EMU_LANES; i++)
+                memcpy(&r[i], from + offset[i], 4);
+            emu_put32(warp, access->data[e], r);
+            continue;
+        }
+        if (access->bytes == 8)
+            own_fetch(from, offset, 8, x);
+        else
+            own_fetch(from, offset, access->bytes, x);
+        put_loaded(warp, access, access->data[e], x);
+    }
+}
+
 const struct emu_op *emu_op_load(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_access *access = op->extra;
     uint64_t address[EMU_LANES];
+    uint32_t bytes = (uint32_t)access->bytes * access->count, stride, offset[EMU_LANES];
+    if (is_own(access) && !own_places(warp, op, bytes, offset)) {
+        load_own(warp, access, offset);
+        if (EMU_UNLIKELY(warp->hazard != NULL))
+            emu_watch_shared(warp, op, access, offset, 0);
+        return op + 1;
+    }
     generic_addresses(warp, op, access, address);
     if (access->space == PTX_SPACE_LOCAL)
         return load_frame(warp, op, access, address);
-    uint32_t bytes = (uint32_t)access->bytes * access->count, stride;
     const unsigned char *from = access->wide == 2 ? NULL : together(warp, address, bytes, bytes, 0, &stride);
     if (from)
         load_together(warp, access, from, stride);
@@ -540,15 +639,98 @@ static __attribute__((noinline)) const struct emu_op *store_frame(struct emu_war
     return op + 1;
 }
 
+/* Lanes whose element of a store, in memory, is that of x. */
+static uint32_t own_alike(const struct emu_access *access, const unsigned char *at, const uint32_t *offset,
+                          const unsigned char *x)
+{
+    uint32_t alike = 0;
+    if (access->bytes == 4 && !access->wide) {
+        uint32_t now[EMU_LANES];
+        for (int i = 0; i < EMU_LANES; i++)
+            memcpy(&now[i], at + offset[i], 4);
+        for (int i = 0; i < EMU_LANES; i++)
+            alike |= now[i] == ((const uint32_t *)(const void *)x)[i] ? emu_lane_bits[i] : 0;
+        return alike;
+    }
+    for (int i = 0; i < EMU_LANES; i++)
+        alike |= emu_alike_lane(at + offset[i], x + (access->wide ? 8 : 4) * i, access->bytes) ? emu_lane_bits[i] : 0;
+    return alike;
+}
+
+/* Where a lane's bytes were written over it is the last writer that left them as they were, or did not. */
+static __attribute__((noinline, cold)) uint32_t as_the_last(const uint32_t *offset, uint32_t lanes, uint32_t kept,
+                                                            uint32_t alike)
+{
+    for (uint32_t lost = lanes & ~kept; lost; lost &= lost - 1) {
+        unsigned lane = emu_first(lost), last = lane;
+        for (uint32_t m = lanes; m; m &= m - 1)
+            last = offset[emu_first(m)] == offset[lane] ? emu_first(m) : last;
+        alike = (alike & ~emu_lane_bits[lane]) | (alike >> last & 1) << lane;
+    }
+    return alike;
+}
+
+static void store_own(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
+                      const uint32_t *offset)
+{
+    uint32_t lanes = warp->lanes.mask, alike = warp->hazard ? lanes : 0, kept = alike, stride = 0;
+    unsigned char *to = warp->block->shared;
+    int apart = own_stride(offset, (uint32_t)access->bytes * access->count, &stride) || !stride;
+    for (uint32_t e = 0; alike && e < access->count; e++)
+        alike &= own_alike(access, to + access->bytes * e, offset, emu_at(warp, access->data[e]));
+    for (uint32_t e = 0; e < access->count; e++) {
+        const unsigned char *from = emu_at(warp, access->data[e]);
+        unsigned char *at = to + access->bytes * e;
+        const uint32_t *x = (const uint32_t *)(const void *)from;
+        if (lanes == UINT32_MAX && access->bytes == 4 && !access->wide)
+            for (int i = 0; i < EMU_LANES; i++)
+                memcpy(at + offset[i], &x[i], 4);
+        else if (access->wide)
+            for (uint32_t m = lanes; m; m &= m - 1)
+                set(at + offset[emu_first(m)], ((const uint64_t *)(const void *)from)[emu_first(m)], access->bytes);
+        else
+            for (uint32_t m = lanes; m; m &= m - 1)
+                set(at + offset[emu_first(m)], x[emu_first(m)], access->bytes);
+    }
+    if (!warp->hazard)
+        return;
+    for (uint32_t e = 0; apart && e < access->count; e++) /* else no two lanes write the same bytes */
+        kept &= own_alike(access, to + access->bytes * e, offset, emu_at(warp, access->data[e]));
+    if (EMU_UNLIKELY(kept != lanes))
+        alike = as_the_last(offset, lanes, kept, alike);
+    emu_watch_shared(warp, op, access, offset, alike);
+    if (EMU_UNLIKELY(kept != lanes))
+        emu_watch_lost(warp, op, access, emu_generic(warp, PTX_SPACE_SHARED, offset[emu_first(lanes & ~kept)]),
+                       lanes & ~kept);
+}
+
+/* Lanes that do not find there what they have stored. */
+static uint32_t lost_lanes(struct emu_warp *warp, const struct emu_access *access, unsigned char *const *place)
+{
+    uint32_t lost = 0, slot = access->wide == 2 ? 16 : access->wide ? 8 : 4;
+    for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
+        for (uint32_t e = 0; e < access->count; e++)
+            if (!emu_alike_lane(place[emu_first(m)] + access->bytes * e,
+                                (const unsigned char *)emu_at(warp, access->data[e]) + slot * emu_first(m),
+                                access->bytes))
+                lost |= m & (0u - m);
+    return lost;
+}
+
 const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_access *access = op->extra;
     uint64_t address[EMU_LANES];
-    uint32_t bytes = (uint32_t)access->bytes * access->count, stride;
-    generic_addresses(warp, op, access, address);
+    uint32_t bytes = (uint32_t)access->bytes * access->count, stride, offset[EMU_LANES];
+    int listens = EMU_UNLIKELY(warp->launch->listens >> EMU_EVENT_PUT & 1) != 0;
     if (access->space != PTX_SPACE_LOCAL)
         warp->launch->changes++;
-    if (EMU_UNLIKELY(warp->launch->listens >> EMU_EVENT_PUT & 1))
+    if (is_own(access) && !listens && !own_places(warp, op, bytes, offset)) {
+        store_own(warp, op, access, offset);
+        return op + 1;
+    }
+    generic_addresses(warp, op, access, address);
+    if (listens)
         tell_put(warp, op, address[emu_first(warp->lanes.mask)]);
     unsigned char *to = together(warp, address, bytes, bytes, 1, &stride);
     uint32_t same = 0;
@@ -601,8 +783,9 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
         for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
             same |= emu_alike_lane(before[emu_first(m)], place[emu_first(m)], bytes) ? m & (0u - m) : 0;
         emu_watch_access(warp, op, access, address, same);
-        if (!to || !stride) /* else no two lanes write the same bytes */
-            emu_watch_lost(warp, op, access, address, place);
+        uint32_t lost = !to || !stride ? lost_lanes(warp, access, place) : 0; /* else no two write the same bytes */
+        if (EMU_UNLIKELY(lost))
+            emu_watch_lost(warp, op, access, address[emu_first(lost)], lost);
     }
     return in_frame ? store_frame(warp, op, address, local, bytes, in_frame) : op + 1;
 }
