@@ -133,36 +133,45 @@ static void merge(struct hz_record *r, const struct hz_access *a, uint8_t lane, 
         r->lane = HZ_MIXED << 5;
 }
 
-/* The quick answer: an ordinary access of this cluster that the warp knows of, in this record or none. */
-static inline int known(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
+/* The quick answers: whether the access is ordered behind an ordinary one of this cluster. */
+enum quick { NOT_KNOWN, KNOWN, ASK };
+
+static inline enum quick quick(const struct hz_access *a, const struct hz_record *r, uint8_t lane)
 {
-    if (!(r->mask & mask))
-        return 1;
     if ((r->flags & HZ_ASYNC) || ((r->who ^ a->who) >> HZ_COMPONENT_BITS))
-        return 0;
+        return ASK;
     const struct hz_warp *w = a->warp;
     uint32_t component = hz_component_of(r->who);
     if (r->who == a->who)
-        return r->epoch < w->synced || r->lane == lane;
-    return a->clock[component] >= r->epoch && a->cluster->warps[component - 1].partial_last < r->epoch;
+        return r->epoch < w->synced || r->lane == lane ? KNOWN : ASK;
+    if (a->clock[component] < r->epoch)
+        return NOT_KNOWN;
+    return a->cluster->warps[component - 1].partial_last < r->epoch ? KNOWN : ASK;
 }
 
-/* The same of a record that shares bytes: nothing more is to be asked, where fences do not matter. */
-static inline int settled(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
+/* Such an access that the warp knows of, in this record or none. */
+static inline int known(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
 {
-    return !a->async_proxy && known(a, r, lane, mask);
+    return !(r->mask & mask) || quick(a, r, lane) == KNOWN;
 }
 
 static inline void check(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask,
                          uint64_t address)
 {
-    if (!settled(a, r, lane, mask))
+    if (!(r->flags & HZ_WRITE) && !a->writes)
+        return;
+    if (a->async_proxy || quick(a, r, lane) != KNOWN) /* else fences matter, too */
         hz_check(a, r, lane, mask, address);
 }
 
 static inline int covers(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
 {
-    return !(a->flags & HZ_STRONG) && settled(a, r, lane, mask) ? 1 : hz_covers(a, r, lane, mask);
+    if (!a->async_proxy) {
+        enum quick answer = quick(a, r, lane);
+        if (answer == NOT_KNOWN || (answer == KNOWN && !(a->flags & HZ_STRONG)))
+            return answer == KNOWN;
+    }
+    return hz_covers(a, r, lane, mask);
 }
 
 /* A read by other lanes of the warp in the same epoch: a few such are kept apart. */
@@ -612,37 +621,54 @@ static inline void lane_access(struct hz_access *a, uint64_t address, uint32_t b
                      address - from, hz_is_shared(address));
 }
 
+static const uint32_t bit[HZ_LANES] = {
+    0x1,       0x2,       0x4,       0x8,       0x10,       0x20,       0x40,       0x80,
+    0x100,     0x200,     0x400,     0x800,     0x1000,     0x2000,     0x4000,     0x8000,
+    0x10000,   0x20000,   0x40000,   0x80000,   0x100000,   0x200000,   0x400000,   0x800000,
+    0x1000000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80000000,
+};
+
+/* Addresses of lanes within the same 4 GB. */
+struct lanes {
+    uint64_t high;
+    uint32_t low[HZ_LANES];
+};
+
 /* Ranges of lanes that follow each other in memory are one. */
-static void lanes_access(struct hz_access *a, uint32_t lanes, const uint64_t *at, uint32_t bytes)
+static void lanes_access(struct hz_access *a, uint32_t lanes, const struct lanes *at, uint32_t bytes)
 {
     unsigned shift = (unsigned)__builtin_ctz(bytes);
+    uint32_t follows = 0; /* lanes whose bytes stand behind the last lane's */
+    for (unsigned i = 1; i < HZ_LANES; i++)
+        follows |= at->low[i] - at->low[i - 1] == bytes ? bit[i] : 0;
+    follows &= lanes & lanes << 1;
     while (lanes) {
-        unsigned first = (unsigned)__builtin_ctz(lanes), last = first;
-        while (last + 1 < HZ_LANES && (lanes >> (last + 1) & 1) && at[last + 1] == at[last] + bytes)
-            last++;
-        unsigned count = last - first + 1;
-        if (count == 1)
-            lane_access(a, at[first], bytes, (uint8_t)first);
+        unsigned first = (unsigned)__builtin_ctz(lanes);
+        uint32_t ends = first == 31 ? 0 : ~follows & (UINT32_MAX << (first + 1));
+        unsigned end = ends ? (unsigned)__builtin_ctz(ends) : HZ_LANES;
+        if (end == first + 1)
+            lane_access(a, at->high | at->low[first], bytes, (uint8_t)first);
         else
-            hz_range(a, at[first], (uint64_t)count * bytes, first, shift);
-        lanes &= last == 31 ? 0u : UINT32_MAX << (last + 1);
+            hz_range(a, at->high | at->low[first], (uint64_t)(end - first) * bytes, first, shift);
+        lanes &= end == HZ_LANES ? 0u : UINT32_MAX << end;
     }
 }
 
 /* Lanes of a whole warp of which each touches the same as the one 16 further: what half of them touch, by several. */
-static int by_halves(struct hz_access *a, uint32_t lanes, const uint64_t *at, uint32_t bytes)
+static int by_halves(struct hz_access *a, uint32_t lanes, const struct lanes *at, uint32_t bytes)
 {
-    uint64_t apart = 0;
+    const uint32_t *low = at->low;
+    uint32_t apart = 0;
     for (unsigned i = 0; i < HZ_LANES / 2; i++)
-        apart |= at[i] ^ at[i + HZ_LANES / 2];
+        apart |= low[i] ^ low[i + HZ_LANES / 2];
     if (lanes != UINT32_MAX || apart || a->h->options.parts || (bytes & (bytes - 1)))
         return 0;
     a->together = lanes;
     for (unsigned i = 0, next; i < HZ_LANES / 2; i = next) {
-        uint64_t end = at[i] + bytes;
-        for (next = i + 1; next < HZ_LANES / 2 && (at[next] == end || at[next] == end - bytes); next++)
-            end += at[next] == end ? bytes : 0;
-        hz_range(a, at[i], end - at[i], HZ_TOGETHER, 7);
+        uint32_t end = low[i] + bytes;
+        for (next = i + 1; next < HZ_LANES / 2 && (low[next] == end || low[next] == end - bytes); next++)
+            end += low[next] == end ? bytes : 0;
+        hz_range(a, at->high | low[i], end - low[i], HZ_TOGETHER, 7);
     }
     a->together = 0;
     return 1;
@@ -650,32 +676,20 @@ static int by_halves(struct hz_access *a, uint32_t lanes, const uint64_t *at, ui
 
 /* What several lanes access at one place is accessed once: of all that have such company, or where lanes may meet in
    parts, and which they are matters, of the first, if they are too many to be told apart. Returns the other lanes. */
-static uint32_t broadcast(struct hz_access *a, uint32_t lanes, const uint64_t *at, uint32_t bytes)
+static uint32_t broadcast(struct hz_access *a, uint32_t lanes, const struct lanes *at, uint32_t bytes)
 {
-    static const uint32_t bit[HZ_LANES] = {
-        0x1,       0x2,       0x4,       0x8,       0x10,       0x20,       0x40,       0x80,
-        0x100,     0x200,     0x400,     0x800,     0x1000,     0x2000,     0x4000,     0x8000,
-        0x10000,   0x20000,   0x40000,   0x80000,   0x100000,   0x200000,   0x400000,   0x800000,
-        0x1000000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80000000,
-    };
-    uint32_t low[HZ_LANES];
     if (by_halves(a, lanes, at, bytes))
         return 0;
-    for (unsigned i = 0; i < HZ_LANES; i++)
-        low[i] = (uint32_t)at[i];
     while (lanes) {
         unsigned first = (unsigned)__builtin_ctz(lanes);
-        uint32_t equal = 0, place = low[first];
+        uint32_t equal = 0, place = at->low[first];
         for (unsigned i = 0; i < HZ_LANES; i++)
-            equal |= low[i] == place ? bit[i] : 0;
+            equal |= at->low[i] == place ? bit[i] : 0;
         equal &= lanes;
         if ((equal & (equal - 1)) == 0 || (a->h->options.parts && __builtin_popcount(equal) <= HZ_LANES_TOLD))
             break;
-        for (uint32_t others = equal; others; others &= others - 1) /* 4 GB apart */
-            if (at[__builtin_ctz(others)] != at[first])
-                return lanes;
         a->together = equal;
-        lane_access(a, at[first], bytes, HZ_TOGETHER);
+        lane_access(a, at->high | place, bytes, HZ_TOGETHER);
         a->together = 0;
         lanes &= ~equal;
         if (a->h->options.parts)
@@ -688,24 +702,29 @@ void emu_hazard_shared(struct emu_hazard_warp *warp, uint32_t lanes, const uint3
                        uint32_t bytes, unsigned access, uint32_t position)
 {
     struct hz_access a;
-    uint64_t at[HZ_LANES];
+    struct lanes at = {.high = EMU_SHARED_WINDOW};
+    const struct hz_warp *w = hz_warp_of(warp);
+    uint32_t far = 0, apart = 0, own = w->rank << 24;
+    for (unsigned i = 0; i < HZ_LANES; i++)
+        at.low[i] = address[i] + offset;
+    for (unsigned i = 0; i < HZ_LANES; i++) {
+        far |= bit[i] & lanes ? at.low[i] ^ own : 0;
+        apart |= at.low[i] ^ (at.low[0] + i * bytes);
+    }
+    if (far >> 24 || (access & EMU_ACCESS_STRONG)) {
+        uint64_t wide[HZ_LANES];
+        for (unsigned i = 0; i < HZ_LANES; i++)
+            wide[i] = at.high | at.low[i];
+        emu_hazard_generic(warp, lanes, wide, 0, bytes, access, position);
+        return;
+    }
     if (!lanes || access_begin(&a, warp, lanes, access, position))
         return;
-    unsigned first = (unsigned)__builtin_ctz(lanes);
     a.warp->touched |= lanes;
-    uint32_t start = address[first] + offset, apart = 0, far = 0, own = a.warp->rank << 24;
-    for (unsigned i = 0; i < HZ_LANES; i++) {
-        uint32_t one = address[i] + offset;
-        at[i] = EMU_SHARED_WINDOW + one;
-        apart |= one ^ (start + (i - first) * bytes);
-        far |= ((one ^ own) >> 24) & (0u - (lanes >> i & 1));
-    }
-    if (far || (access & EMU_ACCESS_STRONG))
-        emu_hazard_generic(warp, lanes, at, 0, bytes, access, position);
-    else if (lanes == UINT32_MAX && !apart)
-        hz_range(&a, at[0], HZ_LANES * (uint64_t)bytes, 0, (unsigned)__builtin_ctz(bytes));
+    if (lanes == UINT32_MAX && !apart)
+        hz_range(&a, at.high | at.low[0], HZ_LANES * (uint64_t)bytes, 0, (unsigned)__builtin_ctz(bytes));
     else
-        lanes_access(&a, broadcast(&a, lanes, at, bytes), at, bytes);
+        lanes_access(&a, broadcast(&a, lanes, &at, bytes), &at, bytes);
 }
 
 /* What the warp has read by an ordinary read where it now compares and swaps. */
@@ -756,5 +775,15 @@ void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint
         if (access & EMU_ACCESS_WRITE)
             hz_write_remote(a.warp, one, position);
     }
-    lanes_access(&a, broadcast(&a, lanes, at, bytes), at, bytes);
+    while (lanes) { /* mostly once */
+        struct lanes near = {.high = at[__builtin_ctz(lanes)] & ~(uint64_t)UINT32_MAX};
+        uint32_t these = 0;
+        for (unsigned i = 0; i < HZ_LANES; i++) {
+            near.low[i] = (uint32_t)at[i];
+            these |= at[i] >> 32 == near.high >> 32 ? bit[i] : 0;
+        }
+        these &= lanes;
+        lanes_access(&a, broadcast(&a, these, &near, bytes), &near, bytes);
+        lanes &= ~these;
+    }
 }
