@@ -3,109 +3,17 @@
 
 /* ---- Chunks ------------------------------------------------------------------------------------------------------ */
 
-static uint32_t node_new(struct emu_hazard *h)
-{
-    if (h->node_free) {
-        uint32_t at = h->node_free;
-        h->node_free = h->nodes[at].next;
-        return at;
-    }
-    if (h->node_count == 0)
-        h->node_count = 1; /* 0 is none */
-    if (hz_grow(h, &h->nodes, &h->node_room, h->node_count + 1, sizeof *h->nodes))
-        return 0;
-    return h->node_count++;
-}
-
-static uint32_t node_make(struct emu_hazard *h, const struct hz_record *record, uint32_t next) /* 0: no memory */
-{
-    uint32_t at = node_new(h);
-    if (at)
-        h->nodes[at] = (struct hz_node){*record, next, 1};
-    return at;
-}
-
-static void node_free(struct emu_hazard *h, uint32_t at)
-{
-    h->nodes[at].next = h->node_free;
-    h->node_free = at;
-}
-
-/* Another chunk, or node, has this list from now on. */
-static uint32_t list_share(struct emu_hazard *h, uint32_t list)
-{
-    if (list) {
-        h->nodes[list].owners++;
-        h->lists_shared = 1;
-    }
-    return list;
-}
-
-static void list_leave(struct emu_hazard *h, uint32_t list)
-{
-    while (list && --h->nodes[list].owners == 0) {
-        uint32_t next = h->nodes[list].next;
-        node_free(h, list);
-        list = next;
-    }
-}
-
-/* The chunk's list becomes its own where others have it too, so that it can be changed. 1: no memory. */
-static int list_own(struct emu_hazard *h, struct hz_chunk *k)
-{
-    uint32_t before = 0, shared = k->more, first = 0, last = 0;
-    while (shared && h->nodes[shared].owners == 1) {
-        before = shared;
-        shared = h->nodes[shared].next;
-    }
-    for (uint32_t at = shared; at; at = h->nodes[at].next) {
-        struct hz_record record = h->nodes[at].record; /* not by its address: the nodes may move */
-        uint32_t copy = node_make(h, &record, 0);
-        if (!copy) {
-            list_leave(h, first);
-            return 1;
-        }
-        if (last)
-            h->nodes[last].next = copy;
-        else
-            first = copy;
-        last = copy;
-    }
-    if (!shared)
-        return 0;
-    if (before)
-        h->nodes[before].next = first;
-    else
-        k->more = first;
-    list_leave(h, shared);
-    return 0;
-}
-
 void hz_chunk_forget(struct emu_hazard *h, struct hz_chunk *k)
 {
     k->full = 0;
-    list_leave(h, k->more);
-    k->more = 0;
+    if (k->more)
+        hz_list_leave(h, k->more);
+    k->more = NULL;
 }
 
-static void sweep(struct emu_hazard *h, struct hz_chunk *k) /* nodes that hold nothing, of its own list */
+static inline uint32_t listed(const struct hz_chunk *k) /* records in its list */
 {
-    for (uint32_t *at = &k->more; *at;) {
-        uint32_t node = *at;
-        if (h->nodes[node].record.mask) {
-            at = &h->nodes[node].next;
-            continue;
-        }
-        *at = h->nodes[node].next;
-        node_free(h, node);
-    }
-}
-
-static void push(struct emu_hazard *h, struct hz_chunk *k, const struct hz_record *record)
-{
-    uint32_t at = node_make(h, record, k->more);
-    if (at)
-        k->more = at;
+    return k->more ? k->more->count : 0;
 }
 
 static struct hz_record record_of(const struct hz_access *a, uint8_t lane, uint32_t mask, int write)
@@ -213,12 +121,13 @@ static void to_front(struct hz_chunk *k, struct hz_record *r)
 }
 
 /* The read stands in the chunk's own list already; or else another lane's record that has all of these bytes. */
-static int read_in_list(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask,
-                        struct hz_record **theirs)
+static inline int read_in_list(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask,
+                               struct hz_record **theirs)
 {
-    struct emu_hazard *h = a->h;
-    for (uint32_t at = k->more; at && h->nodes[at].owners == 1; at = h->nodes[at].next) {
-        struct hz_record *r = &h->nodes[at].record;
+    if (k->more && k->more->owners > 1)
+        return 0;
+    for (uint32_t i = listed(k); i-- > 0;) {
+        struct hz_record *r = &k->more->at[i];
         if (r->who != a->who || (r->flags & HZ_WRITE))
             continue;
         if (read_before(a, r, lane, mask)) {
@@ -262,7 +171,7 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
     }
     if (h->lists_shared) {
         theirs = NULL;
-        if (list_own(h, k))
+        if (hz_list_own(h, k))
             return;
     }
     if (alike_read(a, &k->read) && !(mask & ~(uint32_t)k->read.mask) && by_several(a, &k->read, lane))
@@ -273,15 +182,16 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
         as = HZ_TOGETHER;
     }
     int merged = 0, empty = 0, writes = 0;
-    uint32_t readers = 0, alike = alike_read(a, &k->read), last = 0;
+    uint32_t readers = 0, alike = alike_read(a, &k->read);
+    struct hz_record *last = NULL;
     if (same(a, &k->read, as, 0)) {
         merge(&k->read, a, as, mask);
         merged = 1;
     } else if ((k->read.mask & mask) && covers(a, &k->read, lane, mask)) {
         k->read.mask &= (uint16_t)~mask;
     }
-    for (uint32_t at = k->more; at; at = h->nodes[at].next) {
-        struct hz_record *r = &h->nodes[at].record;
+    for (uint32_t i = listed(k); i-- > 0;) {
+        struct hz_record *r = &k->more->at[i];
         if (r->flags & HZ_WRITE) {
             writes = 1;
             if (r->mask & mask)
@@ -291,7 +201,7 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
         readers++;
         if (alike_read(a, r)) {
             alike++;
-            last = at;
+            last = r;
         }
         if (!merged && same(a, r, as, 0)) {
             merge(r, a, as, mask);
@@ -307,17 +217,17 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
             k->read = record;
         } else if (alike >= HZ_LANES_TOLD) {
             if (!alike_read(a, &k->read))
-                to_front(k, &h->nodes[last].record);
+                to_front(k, last);
             merge(&k->read, a, as, mask);
         } else if (readers < (hz_is_shared(address) ? HZ_READERS_SHARED : HZ_READERS_GLOBAL) || empty) {
-            push(h, k, &record);
+            hz_list_push(h, k, &record);
         } else {
             k->read = record; /* one of many: the oldest is forgotten */
             k->full = !writes && !hz_is_shared(address);
         }
     }
     if (empty)
-        sweep(h, k);
+        hz_list_sweep(h, k);
 }
 
 static __attribute__((noinline)) void chunk_write(const struct hz_access *a, struct hz_chunk *k, uint8_t lane,
@@ -348,18 +258,18 @@ static __attribute__((noinline)) void chunk_write(const struct hz_access *a, str
         k->write.mask &= (uint16_t)~mask;
     }
     int kept = 0;
-    for (uint32_t at = k->more; at; at = h->nodes[at].next) {
-        const struct hz_record *r = &h->nodes[at].record;
+    for (uint32_t i = listed(k); i-- > 0;) {
+        const struct hz_record *r = &k->more->at[i];
         if (r->mask & mask)
             check(a, r, lane, mask, address);
         kept |= (r->mask & ~mask) || (!merged && same(a, r, lane, 1));
     }
     if (!kept)
         hz_chunk_forget(h, k);
-    else if (h->lists_shared && list_own(h, k))
+    else if (h->lists_shared && hz_list_own(h, k))
         return;
-    for (uint32_t at = k->more; at; at = h->nodes[at].next) {
-        struct hz_record *r = &h->nodes[at].record;
+    for (uint32_t i = listed(k); i-- > 0;) {
+        struct hz_record *r = &k->more->at[i];
         if (!merged && same(a, r, lane, 1)) {
             merge(r, a, lane, mask);
             merged = 1;
@@ -373,11 +283,11 @@ static __attribute__((noinline)) void chunk_write(const struct hz_access *a, str
         if (!k->write.mask) {
             k->write = record;
         } else {
-            push(h, k, &record);
+            hz_list_push(h, k, &record);
         }
     }
     if (empty)
-        sweep(h, k);
+        hz_list_sweep(h, k);
 }
 
 static inline void put(struct hz_record *r, const struct hz_access *a, uint8_t lane, uint32_t mask, unsigned flags)
@@ -434,8 +344,8 @@ chunk_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32
    kept, with their lists, and given again. What is told of a chunk is told of each: such an answer is not kept. */
 static void alike_drop(struct emu_hazard *h, struct hz_answer *answer)
 {
-    list_leave(h, answer->before.more);
-    list_leave(h, answer->after.more);
+    hz_list_leave(h, answer->before.more);
+    hz_list_leave(h, answer->after.more);
     answer->mask = 0;
 }
 
@@ -463,8 +373,8 @@ static __attribute__((noinline)) void chunk_alike(const struct hz_access *a, str
         if (!shared && a->writes && (mask & ~(uint32_t)k->marked))
             hz_global_written(h, address, mask);
         if (k->more != answer->after.more) {
-            list_share(h, answer->after.more);
-            list_leave(h, k->more);
+            hz_list_share(h, answer->after.more);
+            hz_list_leave(h, k->more);
         }
         *k = answer->after;
         alike->last = (unsigned)(answer - alike->answers);
@@ -476,10 +386,10 @@ static __attribute__((noinline)) void chunk_alike(const struct hz_access *a, str
         alike_drop(h, answer);
     uint64_t findings = h->findings;
     answer->before = *k;
-    list_share(h, k->more);
+    hz_list_share(h, k->more);
     chunk_access(a, k, lane, mask, address, shared);
     answer->after = *k;
-    list_share(h, k->more);
+    hz_list_share(h, k->more);
     answer->mask = mask;
     if (h->findings != findings)
         alike_drop(h, answer);
@@ -727,28 +637,29 @@ void emu_hazard_shared(struct emu_hazard_warp *warp, uint32_t lanes, const uint3
         lanes_access(&a, broadcast(&a, lanes, &at, bytes), &at, bytes);
 }
 
+static void guess_by(struct hz_access *a, const struct hz_record *r, uint32_t mask)
+{
+    struct emu_hazard *h = a->h;
+    uint32_t g = 0;
+    if ((r->flags & (HZ_WRITE | HZ_STRONG | HZ_ASYNC)) || !(r->mask & mask) || r->who != a->who)
+        return;
+    while (g < h->guess_count && h->guesses[g] != r->position)
+        g++;
+    if (g == h->guess_count && g < 1024 && !hz_grow(h, &h->guesses, &h->guess_room, g + 1, sizeof *h->guesses))
+        h->guesses[h->guess_count++] = r->position;
+}
+
 /* What the warp has read by an ordinary read where it now compares and swaps. */
 static void note_guess(struct hz_access *a, uint64_t address, uint32_t bytes)
 {
-    struct emu_hazard *h = a->h;
     struct hz_page *page = hz_is_shared(address) ? shared_page(a->cluster, address) : hz_global_page(a, address);
     if (!page)
         return;
     const struct hz_chunk *k = &page->chunks[address % HZ_PAGE / HZ_CHUNK];
     uint32_t mask = ((UINT32_C(1) << bytes) - 1) << address % HZ_CHUNK;
-    const struct hz_record *r = &k->read;
-    for (uint32_t next = k->more; r; next = h->nodes[next].next) {
-        if (!(r->flags & (HZ_WRITE | HZ_STRONG | HZ_ASYNC)) && (r->mask & mask) && r->who == a->who) {
-            uint32_t g = 0;
-            while (g < h->guess_count && h->guesses[g] != r->position)
-                g++;
-            if (g == h->guess_count && g < 1024 && !hz_grow(h, &h->guesses, &h->guess_room, g + 1, sizeof *h->guesses))
-                h->guesses[h->guess_count++] = r->position;
-        }
-        r = next ? &h->nodes[next].record : NULL;
-        if (!next)
-            break;
-    }
+    guess_by(a, &k->read, mask);
+    for (uint32_t i = listed(k); i-- > 0;)
+        guess_by(a, &k->more->at[i], mask);
 }
 
 void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint64_t address[32], uint64_t offset,
