@@ -86,20 +86,20 @@ void hz_list_sweep(struct emu_hazard *h, struct hz_chunk *k)
     k->more = NULL;
 }
 
-void hz_list_push(struct emu_hazard *h, struct hz_chunk *k, const struct hz_record *record)
+struct hz_record *hz_list_push(struct emu_hazard *h, struct hz_chunk *k)
 {
     struct hz_list *list = k->more;
     if (!list) {
         list = list_new(h, 0);
         if (!list)
-            return;
+            return NULL;
         k->more = list;
     } else if (list->count == hz_list_room(list->size)) {
         struct hz_list *larger = list->size + 1 < HZ_LIST_SIZES ? copied(h, list, list->size + 1u) : NULL;
         if (!larger)
-            return;
+            return NULL;
         list_free(h, list);
         k->more = list = larger;
     }
-    list->at[list->count++] = *record;
+    return &list->at[list->count++];
 }

@@ -16,14 +16,22 @@ static inline uint32_t listed(const struct hz_chunk *k) /* records in its list *
     return k->more ? k->more->count : 0;
 }
 
-static struct hz_record record_of(const struct hz_access *a, uint8_t lane, uint32_t mask, int write)
+/* Field by field in its place: a copy of what has just been put together waits for its parts. */
+static inline void put(struct hz_record *r, const struct hz_access *a, uint8_t lane, uint32_t mask, int write)
 {
-    return (struct hz_record){.who = a->who,
-                              .epoch = a->epoch,
-                              .position = a->position,
-                              .mask = (uint16_t)mask,
-                              .lane = lane,
-                              .flags = (uint8_t)(a->flags | (write ? HZ_WRITE : 0))};
+    r->who = a->who;
+    r->epoch = a->epoch;
+    r->position = a->position;
+    r->mask = (uint16_t)mask;
+    r->lane = lane;
+    r->flags = (uint8_t)(a->flags | (write ? HZ_WRITE : 0));
+}
+
+static inline void push(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask, int write)
+{
+    struct hz_record *r = hz_list_push(a->h, k);
+    if (r)
+        put(r, a, lane, mask, write);
 }
 
 /* Whether this access can be added to that record. */
@@ -166,7 +174,7 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
             check_layout(a, &k->write, mask, address);
     }
     if (k->full) {
-        k->read = record_of(a, lane, mask, 0);
+        put(&k->read, a, lane, mask, 0);
         return;
     }
     if (h->lists_shared) {
@@ -212,17 +220,16 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
         }
     }
     if (!merged) {
-        struct hz_record record = record_of(a, as, mask, 0);
         if (!k->read.mask) {
-            k->read = record;
+            put(&k->read, a, as, mask, 0);
         } else if (alike >= HZ_LANES_TOLD) {
             if (!alike_read(a, &k->read))
                 to_front(k, last);
             merge(&k->read, a, as, mask);
         } else if (readers < (hz_is_shared(address) ? HZ_READERS_SHARED : HZ_READERS_GLOBAL) || empty) {
-            hz_list_push(h, k, &record);
+            push(a, k, as, mask, 0);
         } else {
-            k->read = record; /* one of many: the oldest is forgotten */
+            put(&k->read, a, as, mask, 0); /* one of many: the oldest is forgotten */
             k->full = !writes && !hz_is_shared(address);
         }
     }
@@ -279,25 +286,13 @@ static __attribute__((noinline)) void chunk_write(const struct hz_access *a, str
         }
     }
     if (!merged) {
-        struct hz_record record = record_of(a, lane, mask, 1);
-        if (!k->write.mask) {
-            k->write = record;
-        } else {
-            hz_list_push(h, k, &record);
-        }
+        if (!k->write.mask)
+            put(&k->write, a, lane, mask, 1);
+        else
+            push(a, k, lane, mask, 1);
     }
     if (empty)
         hz_list_sweep(h, k);
-}
-
-static inline void put(struct hz_record *r, const struct hz_access *a, uint8_t lane, uint32_t mask, unsigned flags)
-{
-    r->who = a->who;
-    r->epoch = a->epoch;
-    r->position = a->position;
-    r->mask = (uint16_t)mask;
-    r->lane = lane;
-    r->flags = (uint8_t)flags;
 }
 
 /* Inline at both places: a call for each chunk of each access is a fiftieth of what hazards cost. */
@@ -314,7 +309,7 @@ chunk_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32
                 return;
             }
             if (!(k->read.mask & ~mask)) {
-                put(&k->read, a, lane, mask, a->flags);
+                put(&k->read, a, lane, mask, 0);
                 return;
             }
         }
@@ -330,7 +325,7 @@ chunk_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32
             if (merges)
                 merge(&k->write, a, lane, mask);
             else
-                put(&k->write, a, lane, mask, a->flags | HZ_WRITE);
+                put(&k->write, a, lane, mask, 1);
             return;
         }
     }

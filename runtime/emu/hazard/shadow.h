@@ -121,9 +121,9 @@ struct hz_list *hz_list_share(struct emu_hazard *h, struct hz_list *list); /* ha
 void hz_list_leave(struct emu_hazard *h, struct hz_list *list);            /* one less; NULL is allowed */
 /* The chunk's list becomes its own where others have it too, so that it can be changed. 1: no memory. */
 int hz_list_own(struct emu_hazard *h, struct hz_chunk *k);
-/* Of the chunk's own list: records that hold nothing go; one more comes. */
+/* Of the chunk's own list: records that hold nothing go; one more comes, for the caller to fill (NULL: no memory). */
 void hz_list_sweep(struct emu_hazard *h, struct hz_chunk *k);
-void hz_list_push(struct emu_hazard *h, struct hz_chunk *k, const struct hz_record *record);
+struct hz_record *hz_list_push(struct emu_hazard *h, struct hz_chunk *k);
 void hz_lists_free(struct emu_hazard *h);
 
 /* What an access made of a chunk. */
