@@ -476,20 +476,23 @@ static inline int is_own(const struct emu_access *access)
 
 /* Where in their block's shared memory the lanes are that execute; the others count as at the first one's place. 1: one
    of them is not in it, or not aligned, which the way of all memories says. */
-static int own_places(const struct emu_warp *warp, const struct emu_op *op, uint32_t bytes, uint32_t *offset)
+static int own_places(const struct emu_warp *warp, const struct emu_op *op, uint32_t bytes, uint32_t *restrict offset)
 {
     const struct emu_block *block = warp->block;
     const struct emu_access *access = op->extra;
     uint32_t lanes = warp->lanes.mask, by = (uint32_t)op->imm, wrong = 0;
     if (access->wide_address) {
         const uint64_t *a = EMU_L(op->a);
-        uint64_t above = 0;
-        for (int i = 0; i < EMU_LANES; i++) {
-            uint64_t at = a[i] + op->imm;
-            offset[i] = (uint32_t)at;
-            above |= emu_lane_bits[i] & lanes ? at >> 32 : 0;
-        }
-        wrong = above != 0;
+        uint64_t above = 0, far = op->imm;
+        for (int i = 0; i < EMU_LANES; i++)
+            offset[i] = (uint32_t)(a[i] + far);
+        if (lanes == UINT32_MAX)
+            for (int i = 0; i < EMU_LANES; i++)
+                above |= a[i] + far;
+        else
+            for (uint32_t m = lanes; m; m &= m - 1)
+                above |= a[emu_first(m)] + far;
+        wrong = above >> 32 != 0;
     } else {
         const uint32_t *a = EMU_W(op->a);
         for (int i = 0; i < EMU_LANES; i++)

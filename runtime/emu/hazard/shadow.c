@@ -543,9 +543,10 @@ struct lanes {
 static void lanes_access(struct hz_access *a, uint32_t lanes, const struct lanes *at, uint32_t bytes)
 {
     unsigned shift = (unsigned)__builtin_ctz(bytes);
-    uint32_t follows = 0; /* lanes whose bytes stand behind the last lane's */
-    for (unsigned i = 1; i < HZ_LANES; i++)
-        follows |= at->low[i] - at->low[i - 1] == bytes ? bit[i] : 0;
+    uint32_t follows = 0, before[HZ_LANES] = {0}; /* lanes whose bytes stand behind those of the lane before */
+    memcpy(&before[1], at->low, sizeof before - sizeof before[0]);
+    for (unsigned i = 0; i < HZ_LANES; i++)
+        follows |= at->low[i] - before[i] == bytes ? bit[i] : 0;
     follows &= lanes & lanes << 1;
     while (lanes) {
         unsigned first = (unsigned)__builtin_ctz(lanes);
