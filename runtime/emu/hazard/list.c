@@ -13,7 +13,7 @@ static struct hz_list *list_new(struct emu_hazard *h, unsigned size)
         list->size = (uint16_t)size;
         list->count = 0;
         list->owners = 1;
-        list->next = NULL;
+        list->readers = 0;
     }
     return list;
 }
@@ -56,6 +56,7 @@ static struct hz_list *copied(struct emu_hazard *h, const struct hz_list *list, 
     if (copy) {
         memcpy(copy->at, list->at, list->count * sizeof list->at[0]);
         copy->count = list->count;
+        copy->readers = list->readers;
     }
     return copy;
 }

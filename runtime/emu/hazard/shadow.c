@@ -30,8 +30,11 @@ static inline void put(struct hz_record *r, const struct hz_access *a, uint8_t l
 static inline void push(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask, int write)
 {
     struct hz_record *r = hz_list_push(a->h, k);
-    if (r)
-        put(r, a, lane, mask, write);
+    if (!r)
+        return;
+    put(r, a, lane, mask, write);
+    if (!write)
+        k->more->readers |= hz_reader(a->who);
 }
 
 /* Whether this access can be added to that record. */
@@ -126,13 +129,14 @@ static void to_front(struct hz_chunk *k, struct hz_record *r)
     struct hz_record front = k->read;
     k->read = *r;
     *r = front;
+    k->more->readers |= hz_reader(front.who);
 }
 
 /* The read stands in the chunk's own list already; or else another lane's record that has all of these bytes. */
 static inline int read_in_list(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask,
                                struct hz_record **theirs)
 {
-    if (k->more && k->more->owners > 1)
+    if (!k->more || k->more->owners > 1 || !(k->more->readers & hz_reader(a->who)))
         return 0;
     for (uint32_t i = listed(k); i-- > 0;) {
         struct hz_record *r = &k->more->at[i];
@@ -416,7 +420,7 @@ static void mark_gaps(const struct emu_hazard *h, struct hz_page *page, uint64_t
     }
 }
 
-static struct hz_page *shared_page(struct emu_hazard_cluster *c, uint64_t address)
+static __attribute__((noinline)) struct hz_page *shared_page(struct emu_hazard_cluster *c, uint64_t address)
 {
     uint32_t rank = hz_rank(address), at = (uint32_t)(address & 0xffffff) / HZ_PAGE;
     if (rank >= c->h->options.blocks || at >= HZ_SHARED_PAGES || c->blocks[rank].ended)
@@ -442,11 +446,22 @@ struct hz_chunk *hz_shared_chunk(struct emu_hazard_cluster *cluster, uint64_t ad
     return page ? &page->chunks[address % HZ_PAGE / HZ_CHUNK] : NULL;
 }
 
+static inline struct hz_page *page_of(struct hz_access *a, uint64_t address)
+{
+    if (!hz_is_shared(address))
+        return hz_global_page(a, address);
+    uint32_t rank = hz_rank(address), at = (uint32_t)(address & 0xffffff) / HZ_PAGE;
+    if (rank >= a->h->options.blocks || at >= HZ_SHARED_PAGES)
+        return NULL;
+    const struct hz_block *block = &a->cluster->blocks[rank];
+    return block->pages[at] && !block->ended ? block->pages[at] : shared_page(a->cluster, address);
+}
+
 void hz_range(struct hz_access *a, uint64_t address, uint64_t bytes, unsigned lane, unsigned shift)
 {
     const uint64_t end = address + bytes, begin = address;
     while (address < end) {
-        struct hz_page *page = hz_is_shared(address) ? shared_page(a->cluster, address) : hz_global_page(a, address);
+        struct hz_page *page = page_of(a, address);
         uint64_t stop = (address | (HZ_PAGE - 1)) + 1;
         stop = stop < end ? stop : end;
         if (!page) {
@@ -499,17 +514,6 @@ static int access_begin(struct hz_access *a, struct emu_hazard_warp *warp, uint3
     else if (access & EMU_ACCESS_NC)
         a->flags = HZ_NC;
     return a->h->status != 0;
-}
-
-static inline struct hz_page *page_of(struct hz_access *a, uint64_t address)
-{
-    if (!hz_is_shared(address))
-        return hz_global_page(a, address);
-    uint32_t rank = hz_rank(address), at = (uint32_t)(address & 0xffffff) / HZ_PAGE;
-    if (rank >= a->h->options.blocks || at >= HZ_SHARED_PAGES)
-        return NULL;
-    const struct hz_block *block = &a->cluster->blocks[rank];
-    return block->pages[at] && !block->ended ? block->pages[at] : shared_page(a->cluster, address);
 }
 
 /* What one lane accesses is mostly a part of one chunk. */
@@ -648,7 +652,7 @@ static void guess_by(struct hz_access *a, const struct hz_record *r, uint32_t ma
 /* What the warp has read by an ordinary read where it now compares and swaps. */
 static void note_guess(struct hz_access *a, uint64_t address, uint32_t bytes)
 {
-    struct hz_page *page = hz_is_shared(address) ? shared_page(a->cluster, address) : hz_global_page(a, address);
+    struct hz_page *page = page_of(a, address);
     if (!page)
         return;
     const struct hz_chunk *k = &page->chunks[address % HZ_PAGE / HZ_CHUNK];

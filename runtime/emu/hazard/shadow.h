@@ -106,11 +106,19 @@ struct hz_chunk {
 /* Records, the youngest last. Several chunks may have one list: it is changed by a sole owner alone. */
 struct hz_list {
     uint16_t count, size; /* records; there is room for hz_list_room(size) */
-    uint32_t owners;      /* chunks, and answers that are kept */
-    struct hz_list *next; /* free ones */
+    uint32_t owners;      /* chunks, and answers that are kept; 0: free */
+    union {
+        uint32_t readers;     /* by the low bits of their components: who else has no read here */
+        struct hz_list *next; /* of the free ones */
+    };
     struct hz_record at[];
 };
 enum { HZ_LIST_SIZES = 7 };
+
+static inline uint32_t hz_reader(uint32_t who)
+{
+    return UINT32_C(1) << (who & 31);
+}
 
 static inline uint32_t hz_list_room(unsigned size)
 {
