@@ -2,8 +2,6 @@
 
    A warp's access finds the place of each lane first and moves the data then. Lanes that touch neighbouring words, or
    all the same one, are moved at once. */
-#include <stdio.h>
-
 #include "memory.h"
 #include "emu/alu/alu.h"
 #include "event.h"
@@ -83,19 +81,6 @@ int emu_bytes_write(void *cluster, uint64_t address, const void *from, size_t by
     return 0;
 }
 
-void emu_addresses(struct emu_warp *warp, uint32_t at, int wide, uint64_t offset, uint64_t *address)
-{
-    if (wide) {
-        const uint64_t *a = EMU_L(at);
-        for (int i = 0; i < EMU_LANES; i++)
-            address[i] = a[i] + offset;
-    } else {
-        const uint32_t *a = EMU_W(at);
-        for (int i = 0; i < EMU_LANES; i++)
-            address[i] = (uint32_t)(a[i] + (uint32_t)offset);
-    }
-}
-
 static int local_move(struct emu_warp *warp, unsigned lane, uint64_t address, void *bytes, uint32_t count, int write)
 {
     uint64_t offset = address - EMU_LOCAL_WINDOW;
@@ -158,40 +143,6 @@ int emu_lane_write(struct emu_warp *warp, unsigned lane, uint64_t address, const
 
 /* ---- Finding the lanes' places ----------------------------------------------------------------------------------- */
 
-static const struct emu_op *bounds(struct emu_warp *warp, const struct emu_op *op, uint64_t address, uint64_t bytes,
-                                   int write)
-{
-    const char *space = "global";
-    if (address < EMU_LOCAL_WINDOW)
-        space = address < EMU_SHARED_WINDOW ? "no" : "shared";
-    else if (address < EMU_PARAM_WINDOW)
-        space = "local";
-    else if (address < EMU_MAPPED_START)
-        space = "parameter";
-    struct emu_device *device = warp->launch->device;
-    char near[160] = "";
-    if (address >= EMU_MAPPED_START) {
-        for (size_t i = 0; i < device->region_count; i++) {
-            const struct emu_region *r = device->regions[i];
-            if (address < r->whole_base)
-                continue;
-            if (address < r->base) {
-                snprintf(near, sizeof near, ", %llu bytes before the start of allocation %u of %llu bytes",
-                         (unsigned long long)(r->base - address), r->id, (unsigned long long)r->bytes);
-                continue;
-            }
-            uint64_t past = address - r->base;
-            if (past < r->bytes && write && r->read_only)
-                snprintf(near, sizeof near, ", which is constant memory");
-            else
-                snprintf(near, sizeof near, ", %llu bytes behind the start of allocation %u of %llu bytes",
-                         (unsigned long long)past, r->id, (unsigned long long)r->bytes);
-        }
-    }
-    return emu_report_at(warp, op, "BOUNDS", address, 1, "%s of %llu bytes at 0x%llx, in %s memory%s",
-                         write ? "write" : "read", (unsigned long long)bytes, (unsigned long long)address, space, near);
-}
-
 static const struct emu_op *misaligned(struct emu_warp *warp, const struct emu_op *op, uint64_t address, uint64_t bytes)
 {
     return emu_report_at(warp, op, "ALIGN", address, 1, "access of %llu bytes at 0x%llx", (unsigned long long)bytes,
@@ -241,7 +192,7 @@ static int places(struct emu_warp *warp, const struct emu_op *op, const uint64_t
             p = emu_resolve(cluster, a, bytes, write);
         }
         if (EMU_UNLIKELY(!p)) {
-            bounds(warp, op, a, bytes, write);
+            emu_out_of_bounds(warp, op, a, bytes, write);
             return 1;
         }
         place[lane] = p;
@@ -380,7 +331,7 @@ static const struct emu_op *load_apart(struct emu_warp *warp, const struct emu_o
         if (place[lane])
             continue;
         if (local_move(warp, lane, address[lane], local[lane], bytes, 0))
-            return bounds(warp, op, address[lane], bytes, 0);
+            return emu_out_of_bounds(warp, op, address[lane], bytes, 0);
         place[lane] = local[lane];
         in_local |= 1u << lane;
     }
@@ -630,7 +581,7 @@ static __attribute__((noinline)) const struct emu_op *store_frame(struct emu_war
 {
     for (uint32_t m = lanes; m; m &= m - 1)
         if (local_move(warp, emu_first(m), address[emu_first(m)], local[emu_first(m)], bytes, 1))
-            return bounds(warp, op, address[emu_first(m)], bytes, 1);
+            return emu_out_of_bounds(warp, op, address[emu_first(m)], bytes, 1);
     if (!warp->local_written)
         return op + 1;
     if (lanes == UINT32_MAX && bytes == 4)
@@ -812,7 +763,7 @@ const struct emu_op *emu_op_atom(struct emu_warp *warp, const struct emu_op *op)
         unsigned lane = emu_first(m);
         unsigned char local[32], *at = place[lane] ? place[lane] : local;
         if (!place[lane] && local_move(warp, lane, address[lane], local, bytes, 0))
-            return bounds(warp, op, address[lane], bytes, 1);
+            return emu_out_of_bounds(warp, op, address[lane], bytes, 1);
         for (uint32_t e = 0; e < access->count; e++) {
             unsigned char *old = (unsigned char *)emu_at(warp, access->data[e]) + lane_bytes * lane;
             const unsigned char *b = (const unsigned char *)emu_at(warp, access->b[e]) + lane_bytes * lane;
@@ -831,38 +782,5 @@ const struct emu_op *emu_op_atom(struct emu_warp *warp, const struct emu_op *op)
             local_move(warp, lane, address[lane], local, bytes, 1);
     }
     warp->launch->changes += changed != 0;
-    return op + 1;
-}
-
-/* ---- The stack --------------------------------------------------------------------------------------------------- */
-
-/* alloca, stacksave, stackrestore. d, a: 64-bit lanes; imm: alignment; b: 0 alloca, 1 save, 2 restore. Lanes of a path
-   share one stack top: the largest request counts. */
-const struct emu_op *emu_op_alloca(struct emu_warp *warp, const struct emu_op *op)
-{
-    struct emu_path *path = &warp->paths[warp->current];
-    uint64_t r[EMU_LANES];
-    uint64_t top = path->local_top;
-    if (op->b == 2) {
-        uint64_t to = EMU_L(op->a)[emu_first(warp->lanes.mask)];
-        if (to < path->local + path->function->local_bytes || to > path->local_top)
-            return emu_report_at(warp, op, "BOUNDS", to, 1, "stackrestore to 0x%llx, where no stacksave was",
-                                 (unsigned long long)to);
-        path->local_top = (uint32_t)to;
-        return op + 1;
-    }
-    if (op->b == 0) {
-        const uint64_t *size = EMU_L(op->a);
-        uint64_t most = 0, align = op->imm ? op->imm : 16;
-        for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
-            most = size[emu_first(m)] > most ? size[emu_first(m)] : most;
-        top = (top + align - 1) & ~(align - 1);
-        if (top > UINT32_MAX / 2 || most > UINT32_MAX / 2 || emu_warp_room(warp, 0, 0, (uint32_t)(top + most)))
-            return top > UINT32_MAX / 2 || most > UINT32_MAX / 2 ? bounds(warp, op, top, most, 1) : NULL;
-        path->local_top = (uint32_t)((top + most + 15) & ~UINT64_C(15));
-    }
-    for (int i = 0; i < EMU_LANES; i++)
-        r[i] = top;
-    emu_put64(warp, op->d, r);
     return op + 1;
 }
