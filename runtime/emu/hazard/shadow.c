@@ -537,11 +537,17 @@ static const uint32_t bit[HZ_LANES] = {
     0x1000000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80000000,
 };
 
-/* Addresses of lanes within the same 4 GB. */
+/* Addresses of lanes: mostly all within the same 4 GB, and their low halves say all. */
 struct lanes {
     uint64_t high;
     uint32_t low[HZ_LANES];
+    const uint64_t *wide; /* NULL: `high` is that of all */
 };
+
+static inline uint64_t place_of(const struct lanes *at, unsigned lane)
+{
+    return at->wide ? at->wide[lane] : at->high | at->low[lane];
+}
 
 /* Ranges of lanes that follow each other in memory are one. */
 static void lanes_access(struct hz_access *a, uint32_t lanes, const struct lanes *at, uint32_t bytes)
@@ -552,14 +558,17 @@ static void lanes_access(struct hz_access *a, uint32_t lanes, const struct lanes
     for (unsigned i = 0; i < HZ_LANES; i++)
         follows |= at->low[i] - before[i] == bytes ? bit[i] : 0;
     follows &= lanes & lanes << 1;
+    for (uint32_t left = at->wide ? follows : 0; left; left &= left - 1)
+        if (place_of(at, (unsigned)__builtin_ctz(left)) != place_of(at, (unsigned)__builtin_ctz(left) - 1) + bytes)
+            follows &= ~(left & (0u - left));
     while (lanes) {
         unsigned first = (unsigned)__builtin_ctz(lanes);
         uint32_t ends = first == 31 ? 0 : ~follows & (UINT32_MAX << (first + 1));
         unsigned end = ends ? (unsigned)__builtin_ctz(ends) : HZ_LANES;
         if (end == first + 1)
-            lane_access(a, at->high | at->low[first], bytes, (uint8_t)first);
+            lane_access(a, place_of(at, first), bytes, (uint8_t)first);
         else
-            hz_range(a, at->high | at->low[first], (uint64_t)(end - first) * bytes, first, shift);
+            hz_range(a, place_of(at, first), (uint64_t)(end - first) * bytes, first, shift);
         lanes &= end == HZ_LANES ? 0u : UINT32_MAX << end;
     }
 }
@@ -567,18 +576,23 @@ static void lanes_access(struct hz_access *a, uint32_t lanes, const struct lanes
 /* Lanes of a whole warp of which each touches the same as the one 16 further: what half of them touch, by several. */
 static int by_halves(struct hz_access *a, uint32_t lanes, const struct lanes *at, uint32_t bytes)
 {
-    const uint32_t *low = at->low;
     uint32_t apart = 0;
     for (unsigned i = 0; i < HZ_LANES / 2; i++)
-        apart |= low[i] ^ low[i + HZ_LANES / 2];
+        apart |= at->low[i] ^ at->low[i + HZ_LANES / 2];
+    for (unsigned i = 0; at->wide && i < HZ_LANES / 2; i++)
+        apart |= at->wide[i] != at->wide[i + HZ_LANES / 2];
     if (lanes != UINT32_MAX || apart || a->h->options.parts || (bytes & (bytes - 1)))
         return 0;
     a->together = lanes;
     for (unsigned i = 0, next; i < HZ_LANES / 2; i = next) {
-        uint32_t end = low[i] + bytes;
-        for (next = i + 1; next < HZ_LANES / 2 && (low[next] == end || low[next] == end - bytes); next++)
-            end += low[next] == end ? bytes : 0;
-        hz_range(a, at->high | low[i], end - low[i], HZ_TOGETHER, 7);
+        uint64_t begin = place_of(at, i), end = begin + bytes;
+        for (next = i + 1; next < HZ_LANES / 2; next++) {
+            uint64_t one = place_of(at, next);
+            if (one != end && one != end - bytes)
+                break;
+            end += one == end ? bytes : 0;
+        }
+        hz_range(a, begin, end - begin, HZ_TOGETHER, 7);
     }
     a->together = 0;
     return 1;
@@ -598,8 +612,11 @@ static uint32_t broadcast(struct hz_access *a, uint32_t lanes, const struct lane
         equal &= lanes;
         if ((equal & (equal - 1)) == 0 || (a->h->options.parts && __builtin_popcount(equal) <= HZ_LANES_TOLD))
             break;
+        for (uint32_t others = at->wide ? equal : 0; others; others &= others - 1)
+            if (at->wide[__builtin_ctz(others)] != at->wide[first])
+                return lanes;
         a->together = equal;
-        lane_access(a, at->high | place, bytes, HZ_TOGETHER);
+        lane_access(a, place_of(at, first), bytes, HZ_TOGETHER);
         a->together = 0;
         lanes &= ~equal;
         if (a->h->options.parts)
@@ -686,15 +703,12 @@ void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint
         if (access & EMU_ACCESS_WRITE)
             hz_write_remote(a.warp, one, position);
     }
-    while (lanes) { /* mostly once */
-        struct lanes near = {.high = at[__builtin_ctz(lanes)] & ~(uint64_t)UINT32_MAX};
-        uint32_t these = 0;
-        for (unsigned i = 0; i < HZ_LANES; i++) {
-            near.low[i] = (uint32_t)at[i];
-            these |= at[i] >> 32 == near.high >> 32 ? bit[i] : 0;
-        }
-        these &= lanes;
-        lanes_access(&a, broadcast(&a, these, &near, bytes), &near, bytes);
-        lanes &= ~these;
+    struct lanes near = {.high = at[__builtin_ctz(lanes)] & ~(uint64_t)UINT32_MAX};
+    uint32_t elsewhere = 0;
+    for (unsigned i = 0; i < HZ_LANES; i++) {
+        near.low[i] = (uint32_t)at[i];
+        elsewhere |= at[i] >> 32 != near.high >> 32 ? bit[i] : 0;
     }
+    near.wide = elsewhere & lanes ? at : NULL;
+    lanes_access(&a, broadcast(&a, lanes, &near, bytes), &near, bytes);
 }
