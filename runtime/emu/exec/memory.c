@@ -398,8 +398,10 @@ static void load_together(struct emu_warp *warp, const struct emu_access *access
     for (uint32_t e = 0; e < access->count; e++, from += access->bytes) {
         uint64_t x[EMU_LANES];
         if (access->bytes == 4 && !access->wide) {
-            uint32_t r[EMU_LANES];
-            for (uint32_t i = 0; i < EMU_LANES; i++)
+            uint32_t r[EMU_LANES], one = (uint32_t)fetch(from, 4);
+            for (int i = 0; !stride && i < EMU_LANES; i++)
+                r[i] = one;
+            for (uint32_t i = 0; stride && i < EMU_LANES; i++)
                 r[i] = (uint32_t)fetch(from + i * stride, 4);
             emu_put32(warp, access->data[e], r);
             continue;

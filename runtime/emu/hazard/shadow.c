@@ -549,26 +549,38 @@ static inline uint64_t place_of(const struct lanes *at, unsigned lane)
     return at->wide ? at->wide[lane] : at->high | at->low[lane];
 }
 
+/* Lanes whose place is that of the lane before and so many bytes. */
+static uint32_t stepping(const struct lanes *at, uint32_t bytes)
+{
+    uint32_t steps = 0, before[HZ_LANES] = {0};
+    memcpy(&before[1], at->low, sizeof before - sizeof before[0]);
+    for (unsigned i = 0; i < HZ_LANES; i++)
+        steps |= at->low[i] - before[i] == bytes ? bit[i] : 0;
+    steps &= ~UINT32_C(1);
+    for (uint32_t left = at->wide ? steps : 0; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        steps &= at->wide[lane] - at->wide[lane - 1] == bytes ? UINT32_MAX : ~bit[lane];
+    }
+    return steps;
+}
+
+/* The lane behind those that go on like this from the first one. */
+static unsigned run_end(uint32_t steps, unsigned first)
+{
+    uint32_t ends = first == HZ_LANES - 1 ? 0 : ~steps & (UINT32_MAX << (first + 1));
+    return ends ? (unsigned)__builtin_ctz(ends) : HZ_LANES;
+}
+
 /* Ranges of lanes that follow each other in memory are one. */
 static void lanes_access(struct hz_access *a, uint32_t lanes, const struct lanes *at, uint32_t bytes)
 {
-    unsigned shift = (unsigned)__builtin_ctz(bytes);
-    uint32_t follows = 0, before[HZ_LANES] = {0}; /* lanes whose bytes stand behind those of the lane before */
-    memcpy(&before[1], at->low, sizeof before - sizeof before[0]);
-    for (unsigned i = 0; i < HZ_LANES; i++)
-        follows |= at->low[i] - before[i] == bytes ? bit[i] : 0;
-    follows &= lanes & lanes << 1;
-    for (uint32_t left = at->wide ? follows : 0; left; left &= left - 1)
-        if (place_of(at, (unsigned)__builtin_ctz(left)) != place_of(at, (unsigned)__builtin_ctz(left) - 1) + bytes)
-            follows &= ~(left & (0u - left));
+    uint32_t steps = lanes ? stepping(at, bytes) & lanes & lanes << 1 : 0;
     while (lanes) {
-        unsigned first = (unsigned)__builtin_ctz(lanes);
-        uint32_t ends = first == 31 ? 0 : ~follows & (UINT32_MAX << (first + 1));
-        unsigned end = ends ? (unsigned)__builtin_ctz(ends) : HZ_LANES;
+        unsigned first = (unsigned)__builtin_ctz(lanes), end = run_end(steps, first);
         if (end == first + 1)
             lane_access(a, place_of(at, first), bytes, (uint8_t)first);
         else
-            hz_range(a, place_of(at, first), (uint64_t)(end - first) * bytes, first, shift);
+            hz_range(a, place_of(at, first), (uint64_t)(end - first) * bytes, first, (unsigned)__builtin_ctz(bytes));
         lanes &= end == HZ_LANES ? 0u : UINT32_MAX << end;
     }
 }
@@ -583,16 +595,11 @@ static int by_halves(struct hz_access *a, uint32_t lanes, const struct lanes *at
         apart |= at->wide[i] != at->wide[i + HZ_LANES / 2];
     if (lanes != UINT32_MAX || apart || a->h->options.parts || (bytes & (bytes - 1)))
         return 0;
+    uint32_t steps = (stepping(at, bytes) | stepping(at, 0)) & UINT16_MAX;
     a->together = lanes;
-    for (unsigned i = 0, next; i < HZ_LANES / 2; i = next) {
-        uint64_t begin = place_of(at, i), end = begin + bytes;
-        for (next = i + 1; next < HZ_LANES / 2; next++) {
-            uint64_t one = place_of(at, next);
-            if (one != end && one != end - bytes)
-                break;
-            end += one == end ? bytes : 0;
-        }
-        hz_range(a, begin, end - begin, HZ_TOGETHER, 7);
+    for (unsigned i = 0, end; i < HZ_LANES / 2; i = end) {
+        end = run_end(steps, i);
+        hz_range(a, place_of(at, i), place_of(at, end - 1) + bytes - place_of(at, i), HZ_TOGETHER, 7);
     }
     a->together = 0;
     return 1;
