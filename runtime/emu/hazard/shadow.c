@@ -710,6 +710,10 @@ void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint
         if (access & EMU_ACCESS_WRITE)
             hz_write_remote(a.warp, one, position);
     }
+    if (!(lanes & (lanes - 1))) {
+        lane_access(&a, at[__builtin_ctz(lanes)], bytes, (uint8_t)__builtin_ctz(lanes));
+        return;
+    }
     struct lanes near = {.high = at[__builtin_ctz(lanes)] & ~(uint64_t)UINT32_MAX};
     uint32_t elsewhere = 0;
     for (unsigned i = 0; i < HZ_LANES; i++) {
