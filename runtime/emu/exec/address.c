@@ -1,6 +1,57 @@
-/* Addresses as values: cvta, isspacep, mapa and their kin. */
+/* Addresses as values: cvta, isspacep, mapa and their kin; what is said of wrong ones; the stack's. */
+#include <stdio.h>
+
+#include "flow.h"
 #include "memory.h"
 #include "operations.h"
+#include "report.h"
+
+void emu_addresses(struct emu_warp *warp, uint32_t at, int wide, uint64_t offset, uint64_t *address)
+{
+    if (wide) {
+        const uint64_t *a = EMU_L(at);
+        for (int i = 0; i < EMU_LANES; i++)
+            address[i] = a[i] + offset;
+    } else {
+        const uint32_t *a = EMU_W(at);
+        for (int i = 0; i < EMU_LANES; i++)
+            address[i] = (uint32_t)(a[i] + (uint32_t)offset);
+    }
+}
+
+const struct emu_op *emu_out_of_bounds(struct emu_warp *warp, const struct emu_op *op, uint64_t address, uint64_t bytes,
+                                       int write)
+{
+    const char *space = "global";
+    if (address < EMU_LOCAL_WINDOW)
+        space = address < EMU_SHARED_WINDOW ? "no" : "shared";
+    else if (address < EMU_PARAM_WINDOW)
+        space = "local";
+    else if (address < EMU_MAPPED_START)
+        space = "parameter";
+    struct emu_device *device = warp->launch->device;
+    char near[160] = "";
+    if (address >= EMU_MAPPED_START) {
+        for (size_t i = 0; i < device->region_count; i++) {
+            const struct emu_region *r = device->regions[i];
+            if (address < r->whole_base)
+                continue;
+            if (address < r->base) {
+                snprintf(near, sizeof near, ", %llu bytes before the start of allocation %u of %llu bytes",
+                         (unsigned long long)(r->base - address), r->id, (unsigned long long)r->bytes);
+                continue;
+            }
+            uint64_t past = address - r->base;
+            if (past < r->bytes && write && r->read_only)
+                snprintf(near, sizeof near, ", which is constant memory");
+            else
+                snprintf(near, sizeof near, ", %llu bytes behind the start of allocation %u of %llu bytes",
+                         (unsigned long long)past, r->id, (unsigned long long)r->bytes);
+        }
+    }
+    return emu_report_at(warp, op, "BOUNDS", address, 1, "%s of %llu bytes at 0x%llx, in %s memory%s",
+                         write ? "write" : "read", (unsigned long long)bytes, (unsigned long long)address, space, near);
+}
 
 /* cvta. a: lanes; b: space; c: 1 to the space, 0 to generic; e: 1 source and 2 destination have 64 bits. */
 const struct emu_op *emu_op_cvta(struct emu_warp *warp, const struct emu_op *op)
@@ -101,5 +152,38 @@ const struct emu_op *emu_op_mapa(struct emu_warp *warp, const struct emu_op *op)
         emu_put64(warp, op->d, address);
     else
         emu_put32(warp, op->d, narrow);
+    return op + 1;
+}
+
+/* ---- The stack --------------------------------------------------------------------------------------------------- */
+
+/* alloca, stacksave, stackrestore. d, a: 64-bit lanes; imm: alignment; b: 0 alloca, 1 save, 2 restore. Lanes of a path
+   share one stack top: the largest request counts. */
+const struct emu_op *emu_op_alloca(struct emu_warp *warp, const struct emu_op *op)
+{
+    struct emu_path *path = &warp->paths[warp->current];
+    uint64_t r[EMU_LANES];
+    uint64_t top = path->local_top;
+    if (op->b == 2) {
+        uint64_t to = EMU_L(op->a)[emu_first(warp->lanes.mask)];
+        if (to < path->local + path->function->local_bytes || to > path->local_top)
+            return emu_report_at(warp, op, "BOUNDS", to, 1, "stackrestore to 0x%llx, where no stacksave was",
+                                 (unsigned long long)to);
+        path->local_top = (uint32_t)to;
+        return op + 1;
+    }
+    if (op->b == 0) {
+        const uint64_t *size = EMU_L(op->a);
+        uint64_t most = 0, align = op->imm ? op->imm : 16;
+        for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
+            most = size[emu_first(m)] > most ? size[emu_first(m)] : most;
+        top = (top + align - 1) & ~(align - 1);
+        if (top > UINT32_MAX / 2 || most > UINT32_MAX / 2 || emu_warp_room(warp, 0, 0, (uint32_t)(top + most)))
+            return top > UINT32_MAX / 2 || most > UINT32_MAX / 2 ? emu_out_of_bounds(warp, op, top, most, 1) : NULL;
+        path->local_top = (uint32_t)((top + most + 15) & ~UINT64_C(15));
+    }
+    for (int i = 0; i < EMU_LANES; i++)
+        r[i] = top;
+    emu_put64(warp, op->d, r);
     return op + 1;
 }

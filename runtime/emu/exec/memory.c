@@ -2,8 +2,6 @@
 
    A warp's access finds the place of each lane first and moves the data then. Lanes that touch neighbouring words, or
    all the same one, are moved at once. */
-#include <stdio.h>
-
 #include "memory.h"
 #include "emu/alu/alu.h"
 #include "event.h"
@@ -83,19 +81,6 @@ int emu_bytes_write(void *cluster, uint64_t address, const void *from, size_t by
     return 0;
 }
 
-void emu_addresses(struct emu_warp *warp, uint32_t at, int wide, uint64_t offset, uint64_t *address)
-{
-    if (wide) {
-        const uint64_t *a = EMU_L(at);
-        for (int i = 0; i < EMU_LANES; i++)
-            address[i] = a[i] + offset;
-    } else {
-        const uint32_t *a = EMU_W(at);
-        for (int i = 0; i < EMU_LANES; i++)
-            address[i] = (uint32_t)(a[i] + (uint32_t)offset);
-    }
-}
-
 static int local_move(struct emu_warp *warp, unsigned lane, uint64_t address, void *bytes, uint32_t count, int write)
 {
     uint64_t offset = address - EMU_LOCAL_WINDOW;
@@ -158,40 +143,6 @@ int emu_lane_write(struct emu_warp *warp, unsigned lane, uint64_t address, const
 
 /* ---- Finding the lanes' places ----------------------------------------------------------------------------------- */
 
-static const struct emu_op *bounds(struct emu_warp *warp, const struct emu_op *op, uint64_t address, uint64_t bytes,
-                                   int write)
-{
-    const char *space = "global";
-    if (address < EMU_LOCAL_WINDOW)
-        space = address < EMU_SHARED_WINDOW ? "no" : "shared";
-    else if (address < EMU_PARAM_WINDOW)
-        space = "local";
-    else if (address < EMU_MAPPED_START)
-        space = "parameter";
-    struct emu_device *device = warp->launch->device;
-    char near[160] = "";
-    if (address >= EMU_MAPPED_START) {
-        for (size_t i = 0; i < device->region_count; i++) {
-            const struct emu_region *r = device->regions[i];
-            if (address < r->whole_base)
-                continue;
-            if (address < r->base) {
-                snprintf(near, sizeof near, ", %llu bytes before the start of allocation %u of %llu bytes",
-                         (unsigned long long)(r->base - address), r->id, (unsigned long long)r->bytes);
-                continue;
-            }
-            uint64_t past = address - r->base;
-            if (past < r->bytes && write && r->read_only)
-                snprintf(near, sizeof near, ", which is constant memory");
-            else
-                snprintf(near, sizeof near, ", %llu bytes behind the start of allocation %u of %llu bytes",
-                         (unsigned long long)past, r->id, (unsigned long long)r->bytes);
-        }
-    }
-    return emu_report_at(warp, op, "BOUNDS", address, 1, "%s of %llu bytes at 0x%llx, in %s memory%s",
-                         write ? "write" : "read", (unsigned long long)bytes, (unsigned long long)address, space, near);
-}
-
 static const struct emu_op *misaligned(struct emu_warp *warp, const struct emu_op *op, uint64_t address, uint64_t bytes)
 {
     return emu_report_at(warp, op, "ALIGN", address, 1, "access of %llu bytes at 0x%llx", (unsigned long long)bytes,
@@ -241,7 +192,7 @@ static int places(struct emu_warp *warp, const struct emu_op *op, const uint64_t
             p = emu_resolve(cluster, a, bytes, write);
         }
         if (EMU_UNLIKELY(!p)) {
-            bounds(warp, op, a, bytes, write);
+            emu_out_of_bounds(warp, op, a, bytes, write);
             return 1;
         }
         place[lane] = p;
@@ -380,7 +331,7 @@ static const struct emu_op *load_apart(struct emu_warp *warp, const struct emu_o
         if (place[lane])
             continue;
         if (local_move(warp, lane, address[lane], local[lane], bytes, 0))
-            return bounds(warp, op, address[lane], bytes, 0);
+            return emu_out_of_bounds(warp, op, address[lane], bytes, 0);
         place[lane] = local[lane];
         in_local |= 1u << lane;
     }
@@ -446,6 +397,15 @@ static void load_together(struct emu_warp *warp, const struct emu_access *access
     }
     for (uint32_t e = 0; e < access->count; e++, from += access->bytes) {
         uint64_t x[EMU_LANES];
+        if (access->bytes == 4 && !access->wide) {
+            uint32_t r[EMU_LANES], one = (uint32_t)fetch(from, 4);
+            for (int i = 0; !stride && i < EMU_LANES; i++)
+                r[i] = one;
+            for (uint32_t i = 0; stride && i < EMU_LANES; i++)
+                r[i] = (uint32_t)fetch(from + i * stride, 4);
+            emu_put32(warp, access->data[e], r);
+            continue;
+        }
         if (!stride) {
             uint64_t one = fetch(from, access->bytes);
             for (int i = 0; i < EMU_LANES; i++)
@@ -461,14 +421,109 @@ static void load_together(struct emu_warp *warp, const struct emu_access *access
     }
 }
 
+/* An access that names no other block's shared memory by its form; most are in the block's own. */
+static inline int is_own(const struct emu_access *access)
+{
+    return access->space == PTX_SPACE_SHARED && access->wide < 2;
+}
+
+/* Where in their block's shared memory the lanes are that execute; the others count as at the first one's place. 1: one
+   of them is not in it, or not aligned, which the way of all memories says. */
+static int own_places(const struct emu_warp *warp, const struct emu_op *op, uint32_t bytes, uint32_t *restrict offset)
+{
+    const struct emu_block *block = warp->block;
+    const struct emu_access *access = op->extra;
+    uint32_t lanes = warp->lanes.mask, by = (uint32_t)op->imm, wrong = 0;
+    if (access->wide_address) {
+        const uint64_t *a = EMU_L(op->a);
+        uint64_t above = 0, far = op->imm;
+        for (int i = 0; i < EMU_LANES; i++)
+            offset[i] = (uint32_t)(a[i] + far);
+        if (lanes == UINT32_MAX)
+            for (int i = 0; i < EMU_LANES; i++)
+                above |= a[i] + far;
+        else
+            for (uint32_t m = lanes; m; m &= m - 1)
+                above |= a[emu_first(m)] + far;
+        wrong = above >> 32 != 0;
+    } else {
+        const uint32_t *a = EMU_W(op->a);
+        for (int i = 0; i < EMU_LANES; i++)
+            offset[i] = a[i] + by;
+    }
+    uint32_t first = offset[emu_first(lanes)], window = first & ~(uint32_t)(EMU_SHARED_STRIDE - 1);
+    if (wrong || (window && window != block->rank * EMU_SHARED_STRIDE) || block->shared_end < EMU_SHARED_START + bytes)
+        return 1;
+    uint32_t most = block->shared_end - EMU_SHARED_START - bytes;
+    if (lanes != UINT32_MAX)
+        for (int i = 0; i < EMU_LANES; i++)
+            offset[i] = emu_lane_bits[i] & lanes ? offset[i] : first;
+    for (int i = 0; i < EMU_LANES; i++) { /* bit 31: behind the end */
+        offset[i] -= window;
+        uint32_t at = offset[i] - EMU_SHARED_START;
+        wrong |= ((most - at) | at) & UINT32_C(0x80000000);
+        wrong |= at & (bytes - 1);
+    }
+    return wrong != 0;
+}
+
+/* Bytes from lane to lane, where that is none or an element. 1: it is neither. */
+static int own_stride(const uint32_t *offset, uint32_t bytes, uint32_t *stride)
+{
+    uint32_t step = offset[1] - offset[0], bad = 0;
+    if (step != 0 && step != bytes)
+        return 1;
+    for (uint32_t i = 0; i < EMU_LANES; i++)
+        bad |= offset[i] ^ (offset[0] + i * step);
+    *stride = step;
+    return bad != 0;
+}
+
+static inline void own_fetch(const unsigned char *from, const uint32_t *offset, unsigned bytes, uint64_t *x)
+{
+    for (int i = 0; i < EMU_LANES; i++)
+        x[i] = fetch(from + offset[i], bytes);
+}
+
+static void load_own(struct emu_warp *warp, const struct emu_access *access, const uint32_t *offset)
+{
+    const unsigned char *from = warp->block->shared;
+    uint32_t stride;
+    if (!own_stride(offset, (uint32_t)access->bytes * access->count, &stride)) {
+        load_together(warp, access, from + offset[0], stride);
+        return;
+    }
+    for (uint32_t e = 0; e < access->count; e++, from += access->bytes) {
+        uint64_t x[EMU_LANES];
+        uint32_t r[EMU_LANES];
+        if (access->bytes == 4 && !access->wide) {
+            for (int i = 0; i < EMU_LANES; i++)
+                memcpy(&r[i], from + offset[i], 4);
+            emu_put32(warp, access->data[e], r);
+            continue;
+        }
+        if (access->bytes == 8)
+            own_fetch(from, offset, 8, x);
+        else
+            own_fetch(from, offset, access->bytes, x);
+        put_loaded(warp, access, access->data[e], x);
+    }
+}
+
 const struct emu_op *emu_op_load(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_access *access = op->extra;
     uint64_t address[EMU_LANES];
+    uint32_t bytes = (uint32_t)access->bytes * access->count, stride, offset[EMU_LANES];
+    if (is_own(access) && !own_places(warp, op, bytes, offset)) {
+        load_own(warp, access, offset);
+        if (EMU_UNLIKELY(warp->hazard != NULL))
+            emu_watch_shared(warp, op, access, offset, 0);
+        return op + 1;
+    }
     generic_addresses(warp, op, access, address);
     if (access->space == PTX_SPACE_LOCAL)
         return load_frame(warp, op, access, address);
-    uint32_t bytes = (uint32_t)access->bytes * access->count, stride;
     const unsigned char *from = access->wide == 2 ? NULL : together(warp, address, bytes, bytes, 0, &stride);
     if (from)
         load_together(warp, access, from, stride);
@@ -528,7 +583,7 @@ static __attribute__((noinline)) const struct emu_op *store_frame(struct emu_war
 {
     for (uint32_t m = lanes; m; m &= m - 1)
         if (local_move(warp, emu_first(m), address[emu_first(m)], local[emu_first(m)], bytes, 1))
-            return bounds(warp, op, address[emu_first(m)], bytes, 1);
+            return emu_out_of_bounds(warp, op, address[emu_first(m)], bytes, 1);
     if (!warp->local_written)
         return op + 1;
     if (lanes == UINT32_MAX && bytes == 4)
@@ -540,15 +595,98 @@ static __attribute__((noinline)) const struct emu_op *store_frame(struct emu_war
     return op + 1;
 }
 
+/* Lanes whose element of a store, in memory, is that of x. */
+static uint32_t own_alike(const struct emu_access *access, const unsigned char *at, const uint32_t *offset,
+                          const unsigned char *x)
+{
+    uint32_t alike = 0;
+    if (access->bytes == 4 && !access->wide) {
+        uint32_t now[EMU_LANES];
+        for (int i = 0; i < EMU_LANES; i++)
+            memcpy(&now[i], at + offset[i], 4);
+        for (int i = 0; i < EMU_LANES; i++)
+            alike |= now[i] == ((const uint32_t *)(const void *)x)[i] ? emu_lane_bits[i] : 0;
+        return alike;
+    }
+    for (int i = 0; i < EMU_LANES; i++)
+        alike |= emu_alike_lane(at + offset[i], x + (access->wide ? 8 : 4) * i, access->bytes) ? emu_lane_bits[i] : 0;
+    return alike;
+}
+
+/* Where a lane's bytes were written over it is the last writer that left them as they were, or did not. */
+static __attribute__((noinline, cold)) uint32_t as_the_last(const uint32_t *offset, uint32_t lanes, uint32_t kept,
+                                                            uint32_t alike)
+{
+    for (uint32_t lost = lanes & ~kept; lost; lost &= lost - 1) {
+        unsigned lane = emu_first(lost), last = lane;
+        for (uint32_t m = lanes; m; m &= m - 1)
+            last = offset[emu_first(m)] == offset[lane] ? emu_first(m) : last;
+        alike = (alike & ~emu_lane_bits[lane]) | (alike >> last & 1) << lane;
+    }
+    return alike;
+}
+
+static void store_own(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
+                      const uint32_t *offset)
+{
+    uint32_t lanes = warp->lanes.mask, alike = warp->hazard ? lanes : 0, kept = alike, stride = 0;
+    unsigned char *to = warp->block->shared;
+    int apart = own_stride(offset, (uint32_t)access->bytes * access->count, &stride) || !stride;
+    for (uint32_t e = 0; alike && e < access->count; e++)
+        alike &= own_alike(access, to + access->bytes * e, offset, emu_at(warp, access->data[e]));
+    for (uint32_t e = 0; e < access->count; e++) {
+        const unsigned char *from = emu_at(warp, access->data[e]);
+        unsigned char *at = to + access->bytes * e;
+        const uint32_t *x = (const uint32_t *)(const void *)from;
+        if (lanes == UINT32_MAX && access->bytes == 4 && !access->wide)
+            for (int i = 0; i < EMU_LANES; i++)
+                memcpy(at + offset[i], &x[i], 4);
+        else if (access->wide)
+            for (uint32_t m = lanes; m; m &= m - 1)
+                set(at + offset[emu_first(m)], ((const uint64_t *)(const void *)from)[emu_first(m)], access->bytes);
+        else
+            for (uint32_t m = lanes; m; m &= m - 1)
+                set(at + offset[emu_first(m)], x[emu_first(m)], access->bytes);
+    }
+    if (!warp->hazard)
+        return;
+    for (uint32_t e = 0; apart && e < access->count; e++) /* else no two lanes write the same bytes */
+        kept &= own_alike(access, to + access->bytes * e, offset, emu_at(warp, access->data[e]));
+    if (EMU_UNLIKELY(kept != lanes))
+        alike = as_the_last(offset, lanes, kept, alike);
+    emu_watch_shared(warp, op, access, offset, alike);
+    if (EMU_UNLIKELY(kept != lanes))
+        emu_watch_lost(warp, op, access, emu_generic(warp, PTX_SPACE_SHARED, offset[emu_first(lanes & ~kept)]),
+                       lanes & ~kept);
+}
+
+/* Lanes that do not find there what they have stored. */
+static uint32_t lost_lanes(struct emu_warp *warp, const struct emu_access *access, unsigned char *const *place)
+{
+    uint32_t lost = 0, slot = access->wide == 2 ? 16 : access->wide ? 8 : 4;
+    for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
+        for (uint32_t e = 0; e < access->count; e++)
+            if (!emu_alike_lane(place[emu_first(m)] + access->bytes * e,
+                                (const unsigned char *)emu_at(warp, access->data[e]) + slot * emu_first(m),
+                                access->bytes))
+                lost |= m & (0u - m);
+    return lost;
+}
+
 const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op)
 {
     const struct emu_access *access = op->extra;
     uint64_t address[EMU_LANES];
-    uint32_t bytes = (uint32_t)access->bytes * access->count, stride;
-    generic_addresses(warp, op, access, address);
+    uint32_t bytes = (uint32_t)access->bytes * access->count, stride, offset[EMU_LANES];
+    int listens = EMU_UNLIKELY(warp->launch->listens >> EMU_EVENT_PUT & 1) != 0;
     if (access->space != PTX_SPACE_LOCAL)
         warp->launch->changes++;
-    if (EMU_UNLIKELY(warp->launch->listens >> EMU_EVENT_PUT & 1))
+    if (is_own(access) && !listens && !own_places(warp, op, bytes, offset)) {
+        store_own(warp, op, access, offset);
+        return op + 1;
+    }
+    generic_addresses(warp, op, access, address);
+    if (listens)
         tell_put(warp, op, address[emu_first(warp->lanes.mask)]);
     unsigned char *to = together(warp, address, bytes, bytes, 1, &stride);
     uint32_t same = 0;
@@ -599,8 +737,9 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
         for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
             same |= emu_alike_lane(before[emu_first(m)], place[emu_first(m)], bytes) ? m & (0u - m) : 0;
         emu_watch_access(warp, op, access, address, same);
-        if (!to || !stride) /* else no two lanes write the same bytes */
-            emu_watch_lost(warp, op, access, address, place);
+        uint32_t lost = !to || !stride ? lost_lanes(warp, access, place) : 0; /* else no two write the same bytes */
+        if (EMU_UNLIKELY(lost))
+            emu_watch_lost(warp, op, access, address[emu_first(lost)], lost);
     }
     return in_frame ? store_frame(warp, op, address, local, bytes, in_frame) : op + 1;
 }
@@ -624,7 +763,7 @@ const struct emu_op *emu_op_atom(struct emu_warp *warp, const struct emu_op *op)
         unsigned lane = emu_first(m);
         unsigned char local[32], *at = place[lane] ? place[lane] : local;
         if (!place[lane] && local_move(warp, lane, address[lane], local, bytes, 0))
-            return bounds(warp, op, address[lane], bytes, 1);
+            return emu_out_of_bounds(warp, op, address[lane], bytes, 1);
         for (uint32_t e = 0; e < access->count; e++) {
             unsigned char *old = (unsigned char *)emu_at(warp, access->data[e]) + lane_bytes * lane;
             const unsigned char *b = (const unsigned char *)emu_at(warp, access->b[e]) + lane_bytes * lane;
@@ -643,38 +782,5 @@ const struct emu_op *emu_op_atom(struct emu_warp *warp, const struct emu_op *op)
             local_move(warp, lane, address[lane], local, bytes, 1);
     }
     warp->launch->changes += changed != 0;
-    return op + 1;
-}
-
-/* ---- The stack --------------------------------------------------------------------------------------------------- */
-
-/* alloca, stacksave, stackrestore. d, a: 64-bit lanes; imm: alignment; b: 0 alloca, 1 save, 2 restore. Lanes of a path
-   share one stack top: the largest request counts. */
-const struct emu_op *emu_op_alloca(struct emu_warp *warp, const struct emu_op *op)
-{
-    struct emu_path *path = &warp->paths[warp->current];
-    uint64_t r[EMU_LANES];
-    uint64_t top = path->local_top;
-    if (op->b == 2) {
-        uint64_t to = EMU_L(op->a)[emu_first(warp->lanes.mask)];
-        if (to < path->local + path->function->local_bytes || to > path->local_top)
-            return emu_report_at(warp, op, "BOUNDS", to, 1, "stackrestore to 0x%llx, where no stacksave was",
-                                 (unsigned long long)to);
-        path->local_top = (uint32_t)to;
-        return op + 1;
-    }
-    if (op->b == 0) {
-        const uint64_t *size = EMU_L(op->a);
-        uint64_t most = 0, align = op->imm ? op->imm : 16;
-        for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
-            most = size[emu_first(m)] > most ? size[emu_first(m)] : most;
-        top = (top + align - 1) & ~(align - 1);
-        if (top > UINT32_MAX / 2 || most > UINT32_MAX / 2 || emu_warp_room(warp, 0, 0, (uint32_t)(top + most)))
-            return top > UINT32_MAX / 2 || most > UINT32_MAX / 2 ? bounds(warp, op, top, most, 1) : NULL;
-        path->local_top = (uint32_t)((top + most + 15) & ~UINT64_C(15));
-    }
-    for (int i = 0; i < EMU_LANES; i++)
-        r[i] = top;
-    emu_put64(warp, op->d, r);
     return op + 1;
 }

@@ -69,6 +69,10 @@ int emu_lane_write(struct emu_warp *warp, unsigned lane, uint64_t address, const
 /* Addresses of the lanes of op->a (64 bits where wide) plus op->imm. */
 void emu_addresses(struct emu_warp *warp, uint32_t at, int wide, uint64_t offset, uint64_t *address);
 
+/* Reports an access of the lane's to what is not allocated, or may not be written; NULL. */
+const struct emu_op *emu_out_of_bounds(struct emu_warp *warp, const struct emu_op *op, uint64_t address, uint64_t bytes,
+                                       int write);
+
 /* The block of the cluster in whose shared memory a generic address lies. */
 static inline uint32_t emu_shared_rank(uint64_t address)
 {

@@ -92,17 +92,36 @@ static unsigned access_flags(const struct emu_access *access)
     return flags & EMU_ACCESS_STRONG ? flags | scope_flags(access->scope) : flags;
 }
 
+/* The bytes of an access that are used: from the first element that something reads to the last one. */
+static uint32_t used_bytes(const struct emu_access *access, uint32_t *offset)
+{
+    uint32_t first = 0, end = access->count;
+    while (first + 1 < end && (access->unused >> first & 1))
+        first++;
+    while (end > first + 1 && (access->unused >> (end - 1) & 1))
+        end--;
+    *offset = first * access->bytes;
+    return (end - first) * access->bytes;
+}
+
+void emu_watch_shared(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
+                      const uint32_t *offset, uint32_t same)
+{
+    uint32_t first, bytes = used_bytes(access, &first), position = emu_position(warp, op), lanes = warp->lanes.mask;
+    unsigned flags = access_flags(access);
+    first += warp->block->rank * (uint32_t)EMU_SHARED_STRIDE;
+    if (lanes & ~same)
+        emu_hazard_shared(warp->hazard, lanes & ~same, offset, first, bytes, flags, position);
+    if (lanes & same)
+        emu_hazard_shared(warp->hazard, lanes & same, offset, first, bytes, flags | EMU_ACCESS_SAME, position);
+}
+
 void emu_watch_access(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
                       const uint64_t *address, uint32_t same)
 {
     uint32_t lanes = 0, shared = 0, position = emu_position(warp, op);
     unsigned flags = access_flags(access);
-    uint32_t first = 0, end = access->count; /* of the elements that are used */
-    while (first + 1 < end && (access->unused >> first & 1))
-        first++;
-    while (end > first + 1 && (access->unused >> (end - 1) & 1))
-        end--;
-    uint32_t offset = first * access->bytes, bytes = (end - first) * access->bytes;
+    uint32_t offset, bytes = used_bytes(access, &offset);
     uint32_t below = access->space == PTX_SPACE_SHARED;
     for (int i = 0; i < EMU_LANES; i++)
         below |= address[i] < EMU_MAPPED_START;
@@ -131,25 +150,15 @@ void emu_watch_access(struct emu_warp *warp, const struct emu_op *op, const stru
     }
 }
 
-void emu_watch_lost(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
-                    const uint64_t *address, unsigned char *const *place)
+void emu_watch_lost(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access, uint64_t address,
+                    uint32_t lanes)
 {
-    uint32_t lost = 0;
-    for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
-        unsigned lane = emu_first(m);
-        for (uint32_t e = 0; e < access->count; e++) {
-            const unsigned char *from = emu_at(warp, access->data[e]);
-            uint32_t slot = access->wide == 2 ? 16 : access->wide ? 8 : 4;
-            if (!emu_alike_lane(place[lane] + access->bytes * e, from + slot * lane, access->bytes))
-                lost |= m & (0u - m);
-        }
-    }
-    if (lost && !(access_flags(access) & EMU_ACCESS_STRONG))
+    if (!(access_flags(access) & EMU_ACCESS_STRONG))
         emu_report_at(
-            warp, op, "UNORDERED-WRITE", address[emu_first(lost)], 0,
+            warp, op, "UNORDERED-WRITE", address, 0,
             "lanes of one store write different values to the same bytes: which one stays is chance (not that "
             "of lanes 0x%x here)",
-            lost);
+            lanes);
 }
 
 void emu_watch_rows(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *matrix, unsigned rows,

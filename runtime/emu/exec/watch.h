@@ -21,13 +21,16 @@ void emu_watch_end(struct emu_launch *launch); /* counts go into the reports; th
 
 void emu_watch_retire(struct emu_cluster *cluster); /* its threads have ended, and what they had started */
 
-/* Behind a store: what each lane wrote must be there still; else another lane of it wrote something else there. */
-void emu_watch_lost(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
-                    const uint64_t *address, unsigned char *const *place);
+/* Behind a store: of these lanes, the first at that address, others of it wrote something else over what they wrote. */
+void emu_watch_lost(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access, uint64_t address,
+                    uint32_t lanes);
 
-/* A load, store or atomic of the warp's lanes. same: lanes whose bytes a store left as they were. */
+/* A load, store or atomic of the warp's lanes. same: lanes whose bytes a store left as they were. _shared: of the own
+   block's shared memory, at these offsets. */
 void emu_watch_access(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
                       const uint64_t *address, uint32_t same);
+void emu_watch_shared(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
+                      const uint32_t *offset, uint32_t same);
 void emu_watch_rows(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *matrix, unsigned rows,
                     int write);
 void emu_watch_fence(struct emu_warp *warp, const struct emu_op *op);

@@ -21,22 +21,18 @@ struct hz_operation *hz_operation_of(struct emu_hazard_cluster *c, emu_hazard_op
     return o->issuer && (o->generation & 0xfff) == (handle >> 32 & 0xfff) ? o : NULL;
 }
 
+static void mark_record(struct emu_hazard_cluster *c, const struct hz_record *r)
+{
+    if (r->mask && (r->flags & HZ_ASYNC) && r->who >> HZ_COMPONENT_BITS == c->serial)
+        c->operations[r->epoch].marked = 1;
+}
+
 static void mark_chunk(struct emu_hazard_cluster *c, const struct hz_chunk *k)
 {
-    const struct hz_record *r = &k->write;
-    uint32_t node = k->more;
-    for (int i = 0;; i++) {
-        if (r->mask && (r->flags & HZ_ASYNC) && r->who >> HZ_COMPONENT_BITS == c->serial)
-            c->operations[r->epoch].marked = 1;
-        if (i == 0) {
-            r = &k->read;
-        } else if (node) {
-            r = &c->h->nodes[node].record;
-            node = c->h->nodes[node].next;
-        } else {
-            return;
-        }
-    }
+    mark_record(c, &k->write);
+    mark_record(c, &k->read);
+    for (uint32_t i = 0; k->more && i < k->more->count; i++)
+        mark_record(c, &k->more->at[i]);
 }
 
 static void mark_handle(struct emu_hazard_cluster *c, emu_hazard_operation handle)

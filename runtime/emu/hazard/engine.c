@@ -182,7 +182,7 @@ void emu_hazard_close(struct emu_hazard *hazard)
         hazard->free_pages = page->next;
         tw_free(hazard->rt, page);
     }
-    tw_free(hazard->rt, hazard->nodes);
+    hz_lists_free(hazard);
     tw_free(hazard->rt, hazard->reports);
     tw_free(hazard->rt, hazard->guesses);
     tw_free(hazard->rt, hazard->report_slots);

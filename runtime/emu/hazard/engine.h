@@ -164,8 +164,7 @@ struct emu_hazard {
     uint32_t warps; /* of a block */
     uint32_t next_serial;
     struct emu_hazard_cluster *clusters;
-    struct hz_node *nodes;
-    uint32_t node_count, node_room, node_free;
+    struct hz_list *free_lists[HZ_LIST_SIZES];
     int lists_shared; /* by chunks, ever: else each list has one owner */
     struct hz_page *free_pages;
     struct hz_page **global; /* hash of pages */

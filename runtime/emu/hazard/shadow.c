@@ -3,119 +3,38 @@
 
 /* ---- Chunks ------------------------------------------------------------------------------------------------------ */
 
-static uint32_t node_new(struct emu_hazard *h)
-{
-    if (h->node_free) {
-        uint32_t at = h->node_free;
-        h->node_free = h->nodes[at].next;
-        return at;
-    }
-    if (h->node_count == 0)
-        h->node_count = 1; /* 0 is none */
-    if (hz_grow(h, &h->nodes, &h->node_room, h->node_count + 1, sizeof *h->nodes))
-        return 0;
-    return h->node_count++;
-}
-
-static uint32_t node_make(struct emu_hazard *h, const struct hz_record *record, uint32_t next) /* 0: no memory */
-{
-    uint32_t at = node_new(h);
-    if (at)
-        h->nodes[at] = (struct hz_node){*record, next, 1};
-    return at;
-}
-
-static void node_free(struct emu_hazard *h, uint32_t at)
-{
-    h->nodes[at].next = h->node_free;
-    h->node_free = at;
-}
-
-/* Another chunk, or node, has this list from now on. */
-static uint32_t list_share(struct emu_hazard *h, uint32_t list)
-{
-    if (list) {
-        h->nodes[list].owners++;
-        h->lists_shared = 1;
-    }
-    return list;
-}
-
-static void list_leave(struct emu_hazard *h, uint32_t list)
-{
-    while (list && --h->nodes[list].owners == 0) {
-        uint32_t next = h->nodes[list].next;
-        node_free(h, list);
-        list = next;
-    }
-}
-
-/* The chunk's list becomes its own where others have it too, so that it can be changed. 1: no memory. */
-static int list_own(struct emu_hazard *h, struct hz_chunk *k)
-{
-    uint32_t before = 0, shared = k->more, first = 0, last = 0;
-    while (shared && h->nodes[shared].owners == 1) {
-        before = shared;
-        shared = h->nodes[shared].next;
-    }
-    for (uint32_t at = shared; at; at = h->nodes[at].next) {
-        struct hz_record record = h->nodes[at].record; /* not by its address: the nodes may move */
-        uint32_t copy = node_make(h, &record, 0);
-        if (!copy) {
-            list_leave(h, first);
-            return 1;
-        }
-        if (last)
-            h->nodes[last].next = copy;
-        else
-            first = copy;
-        last = copy;
-    }
-    if (!shared)
-        return 0;
-    if (before)
-        h->nodes[before].next = first;
-    else
-        k->more = first;
-    list_leave(h, shared);
-    return 0;
-}
-
 void hz_chunk_forget(struct emu_hazard *h, struct hz_chunk *k)
 {
     k->full = 0;
-    list_leave(h, k->more);
-    k->more = 0;
+    if (k->more)
+        hz_list_leave(h, k->more);
+    k->more = NULL;
 }
 
-static void sweep(struct emu_hazard *h, struct hz_chunk *k) /* nodes that hold nothing, of its own list */
+static inline uint32_t listed(const struct hz_chunk *k) /* records in its list */
 {
-    for (uint32_t *at = &k->more; *at;) {
-        uint32_t node = *at;
-        if (h->nodes[node].record.mask) {
-            at = &h->nodes[node].next;
-            continue;
-        }
-        *at = h->nodes[node].next;
-        node_free(h, node);
-    }
+    return k->more ? k->more->count : 0;
 }
 
-static void push(struct emu_hazard *h, struct hz_chunk *k, const struct hz_record *record)
+/* Field by field in its place: a copy of what has just been put together waits for its parts. */
+static inline void put(struct hz_record *r, const struct hz_access *a, uint8_t lane, uint32_t mask, int write)
 {
-    uint32_t at = node_make(h, record, k->more);
-    if (at)
-        k->more = at;
+    r->who = a->who;
+    r->epoch = a->epoch;
+    r->position = a->position;
+    r->mask = (uint16_t)mask;
+    r->lane = lane;
+    r->flags = (uint8_t)(a->flags | (write ? HZ_WRITE : 0));
 }
 
-static struct hz_record record_of(const struct hz_access *a, uint8_t lane, uint32_t mask, int write)
+static inline void push(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask, int write)
 {
-    return (struct hz_record){.who = a->who,
-                              .epoch = a->epoch,
-                              .position = a->position,
-                              .mask = (uint16_t)mask,
-                              .lane = lane,
-                              .flags = (uint8_t)(a->flags | (write ? HZ_WRITE : 0))};
+    struct hz_record *r = hz_list_push(a->h, k);
+    if (!r)
+        return;
+    put(r, a, lane, mask, write);
+    if (!write)
+        k->more->readers |= hz_reader(a->who);
 }
 
 /* Whether this access can be added to that record. */
@@ -133,36 +52,45 @@ static void merge(struct hz_record *r, const struct hz_access *a, uint8_t lane, 
         r->lane = HZ_MIXED << 5;
 }
 
-/* The quick answer: an ordinary access of this cluster that the warp knows of, in this record or none. */
-static inline int known(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
+/* The quick answers: whether the access is ordered behind an ordinary one of this cluster. */
+enum quick { NOT_KNOWN, KNOWN, ASK };
+
+static inline enum quick quick(const struct hz_access *a, const struct hz_record *r, uint8_t lane)
 {
-    if (!(r->mask & mask))
-        return 1;
     if ((r->flags & HZ_ASYNC) || ((r->who ^ a->who) >> HZ_COMPONENT_BITS))
-        return 0;
+        return ASK;
     const struct hz_warp *w = a->warp;
     uint32_t component = hz_component_of(r->who);
     if (r->who == a->who)
-        return r->epoch < w->synced || r->lane == lane;
-    return a->clock[component] >= r->epoch && a->cluster->warps[component - 1].partial_last < r->epoch;
+        return r->epoch < w->synced || r->lane == lane ? KNOWN : ASK;
+    if (a->clock[component] < r->epoch)
+        return NOT_KNOWN;
+    return a->cluster->warps[component - 1].partial_last < r->epoch ? KNOWN : ASK;
 }
 
-/* The same of a record that shares bytes: nothing more is to be asked, where fences do not matter. */
-static inline int settled(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
+/* Such an access that the warp knows of, in this record or none. */
+static inline int known(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
 {
-    return !a->async_proxy && known(a, r, lane, mask);
+    return !(r->mask & mask) || quick(a, r, lane) == KNOWN;
 }
 
 static inline void check(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask,
                          uint64_t address)
 {
-    if (!settled(a, r, lane, mask))
+    if (!(r->flags & HZ_WRITE) && !a->writes)
+        return;
+    if (a->async_proxy || quick(a, r, lane) != KNOWN) /* else fences matter, too */
         hz_check(a, r, lane, mask, address);
 }
 
 static inline int covers(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask)
 {
-    return !(a->flags & HZ_STRONG) && settled(a, r, lane, mask) ? 1 : hz_covers(a, r, lane, mask);
+    if (!a->async_proxy) {
+        enum quick answer = quick(a, r, lane);
+        if (answer == NOT_KNOWN || (answer == KNOWN && !(a->flags & HZ_STRONG)))
+            return answer == KNOWN;
+    }
+    return hz_covers(a, r, lane, mask);
 }
 
 /* A read by other lanes of the warp in the same epoch: a few such are kept apart. */
@@ -201,15 +129,17 @@ static void to_front(struct hz_chunk *k, struct hz_record *r)
     struct hz_record front = k->read;
     k->read = *r;
     *r = front;
+    k->more->readers |= hz_reader(front.who);
 }
 
 /* The read stands in the chunk's own list already; or else another lane's record that has all of these bytes. */
-static int read_in_list(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask,
-                        struct hz_record **theirs)
+static inline int read_in_list(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask,
+                               struct hz_record **theirs)
 {
-    struct emu_hazard *h = a->h;
-    for (uint32_t at = k->more; at && h->nodes[at].owners == 1; at = h->nodes[at].next) {
-        struct hz_record *r = &h->nodes[at].record;
+    if (!k->more || k->more->owners > 1 || !(k->more->readers & hz_reader(a->who)))
+        return 0;
+    for (uint32_t i = listed(k); i-- > 0;) {
+        struct hz_record *r = &k->more->at[i];
         if (r->who != a->who || (r->flags & HZ_WRITE))
             continue;
         if (read_before(a, r, lane, mask)) {
@@ -248,12 +178,12 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
             check_layout(a, &k->write, mask, address);
     }
     if (k->full) {
-        k->read = record_of(a, lane, mask, 0);
+        put(&k->read, a, lane, mask, 0);
         return;
     }
     if (h->lists_shared) {
         theirs = NULL;
-        if (list_own(h, k))
+        if (hz_list_own(h, k))
             return;
     }
     if (alike_read(a, &k->read) && !(mask & ~(uint32_t)k->read.mask) && by_several(a, &k->read, lane))
@@ -264,15 +194,16 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
         as = HZ_TOGETHER;
     }
     int merged = 0, empty = 0, writes = 0;
-    uint32_t readers = 0, alike = alike_read(a, &k->read), last = 0;
+    uint32_t readers = 0, alike = alike_read(a, &k->read);
+    struct hz_record *last = NULL;
     if (same(a, &k->read, as, 0)) {
         merge(&k->read, a, as, mask);
         merged = 1;
     } else if ((k->read.mask & mask) && covers(a, &k->read, lane, mask)) {
         k->read.mask &= (uint16_t)~mask;
     }
-    for (uint32_t at = k->more; at; at = h->nodes[at].next) {
-        struct hz_record *r = &h->nodes[at].record;
+    for (uint32_t i = listed(k); i-- > 0;) {
+        struct hz_record *r = &k->more->at[i];
         if (r->flags & HZ_WRITE) {
             writes = 1;
             if (r->mask & mask)
@@ -282,7 +213,7 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
         readers++;
         if (alike_read(a, r)) {
             alike++;
-            last = at;
+            last = r;
         }
         if (!merged && same(a, r, as, 0)) {
             merge(r, a, as, mask);
@@ -293,22 +224,21 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
         }
     }
     if (!merged) {
-        struct hz_record record = record_of(a, as, mask, 0);
         if (!k->read.mask) {
-            k->read = record;
+            put(&k->read, a, as, mask, 0);
         } else if (alike >= HZ_LANES_TOLD) {
             if (!alike_read(a, &k->read))
-                to_front(k, &h->nodes[last].record);
+                to_front(k, last);
             merge(&k->read, a, as, mask);
         } else if (readers < (hz_is_shared(address) ? HZ_READERS_SHARED : HZ_READERS_GLOBAL) || empty) {
-            push(h, k, &record);
+            push(a, k, as, mask, 0);
         } else {
-            k->read = record; /* one of many: the oldest is forgotten */
+            put(&k->read, a, as, mask, 0); /* one of many: the oldest is forgotten */
             k->full = !writes && !hz_is_shared(address);
         }
     }
     if (empty)
-        sweep(h, k);
+        hz_list_sweep(h, k);
 }
 
 static __attribute__((noinline)) void chunk_write(const struct hz_access *a, struct hz_chunk *k, uint8_t lane,
@@ -339,18 +269,18 @@ static __attribute__((noinline)) void chunk_write(const struct hz_access *a, str
         k->write.mask &= (uint16_t)~mask;
     }
     int kept = 0;
-    for (uint32_t at = k->more; at; at = h->nodes[at].next) {
-        const struct hz_record *r = &h->nodes[at].record;
+    for (uint32_t i = listed(k); i-- > 0;) {
+        const struct hz_record *r = &k->more->at[i];
         if (r->mask & mask)
             check(a, r, lane, mask, address);
         kept |= (r->mask & ~mask) || (!merged && same(a, r, lane, 1));
     }
     if (!kept)
         hz_chunk_forget(h, k);
-    else if (h->lists_shared && list_own(h, k))
+    else if (h->lists_shared && hz_list_own(h, k))
         return;
-    for (uint32_t at = k->more; at; at = h->nodes[at].next) {
-        struct hz_record *r = &h->nodes[at].record;
+    for (uint32_t i = listed(k); i-- > 0;) {
+        struct hz_record *r = &k->more->at[i];
         if (!merged && same(a, r, lane, 1)) {
             merge(r, a, lane, mask);
             merged = 1;
@@ -360,25 +290,13 @@ static __attribute__((noinline)) void chunk_write(const struct hz_access *a, str
         }
     }
     if (!merged) {
-        struct hz_record record = record_of(a, lane, mask, 1);
-        if (!k->write.mask) {
-            k->write = record;
-        } else {
-            push(h, k, &record);
-        }
+        if (!k->write.mask)
+            put(&k->write, a, lane, mask, 1);
+        else
+            push(a, k, lane, mask, 1);
     }
     if (empty)
-        sweep(h, k);
-}
-
-static inline void put(struct hz_record *r, const struct hz_access *a, uint8_t lane, uint32_t mask, unsigned flags)
-{
-    r->who = a->who;
-    r->epoch = a->epoch;
-    r->position = a->position;
-    r->mask = (uint16_t)mask;
-    r->lane = lane;
-    r->flags = (uint8_t)flags;
+        hz_list_sweep(h, k);
 }
 
 /* Inline at both places: a call for each chunk of each access is a fiftieth of what hazards cost. */
@@ -395,7 +313,7 @@ chunk_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32
                 return;
             }
             if (!(k->read.mask & ~mask)) {
-                put(&k->read, a, lane, mask, a->flags);
+                put(&k->read, a, lane, mask, 0);
                 return;
             }
         }
@@ -411,7 +329,7 @@ chunk_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32
             if (merges)
                 merge(&k->write, a, lane, mask);
             else
-                put(&k->write, a, lane, mask, a->flags | HZ_WRITE);
+                put(&k->write, a, lane, mask, 1);
             return;
         }
     }
@@ -425,8 +343,8 @@ chunk_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32
    kept, with their lists, and given again. What is told of a chunk is told of each: such an answer is not kept. */
 static void alike_drop(struct emu_hazard *h, struct hz_answer *answer)
 {
-    list_leave(h, answer->before.more);
-    list_leave(h, answer->after.more);
+    hz_list_leave(h, answer->before.more);
+    hz_list_leave(h, answer->after.more);
     answer->mask = 0;
 }
 
@@ -454,8 +372,8 @@ static __attribute__((noinline)) void chunk_alike(const struct hz_access *a, str
         if (!shared && a->writes && (mask & ~(uint32_t)k->marked))
             hz_global_written(h, address, mask);
         if (k->more != answer->after.more) {
-            list_share(h, answer->after.more);
-            list_leave(h, k->more);
+            hz_list_share(h, answer->after.more);
+            hz_list_leave(h, k->more);
         }
         *k = answer->after;
         alike->last = (unsigned)(answer - alike->answers);
@@ -467,10 +385,10 @@ static __attribute__((noinline)) void chunk_alike(const struct hz_access *a, str
         alike_drop(h, answer);
     uint64_t findings = h->findings;
     answer->before = *k;
-    list_share(h, k->more);
+    hz_list_share(h, k->more);
     chunk_access(a, k, lane, mask, address, shared);
     answer->after = *k;
-    list_share(h, k->more);
+    hz_list_share(h, k->more);
     answer->mask = mask;
     if (h->findings != findings)
         alike_drop(h, answer);
@@ -502,7 +420,7 @@ static void mark_gaps(const struct emu_hazard *h, struct hz_page *page, uint64_t
     }
 }
 
-static struct hz_page *shared_page(struct emu_hazard_cluster *c, uint64_t address)
+static __attribute__((noinline)) struct hz_page *shared_page(struct emu_hazard_cluster *c, uint64_t address)
 {
     uint32_t rank = hz_rank(address), at = (uint32_t)(address & 0xffffff) / HZ_PAGE;
     if (rank >= c->h->options.blocks || at >= HZ_SHARED_PAGES || c->blocks[rank].ended)
@@ -528,11 +446,22 @@ struct hz_chunk *hz_shared_chunk(struct emu_hazard_cluster *cluster, uint64_t ad
     return page ? &page->chunks[address % HZ_PAGE / HZ_CHUNK] : NULL;
 }
 
+static inline struct hz_page *page_of(struct hz_access *a, uint64_t address)
+{
+    if (!hz_is_shared(address))
+        return hz_global_page(a, address);
+    uint32_t rank = hz_rank(address), at = (uint32_t)(address & 0xffffff) / HZ_PAGE;
+    if (rank >= a->h->options.blocks || at >= HZ_SHARED_PAGES)
+        return NULL;
+    const struct hz_block *block = &a->cluster->blocks[rank];
+    return block->pages[at] && !block->ended ? block->pages[at] : shared_page(a->cluster, address);
+}
+
 void hz_range(struct hz_access *a, uint64_t address, uint64_t bytes, unsigned lane, unsigned shift)
 {
     const uint64_t end = address + bytes, begin = address;
     while (address < end) {
-        struct hz_page *page = hz_is_shared(address) ? shared_page(a->cluster, address) : hz_global_page(a, address);
+        struct hz_page *page = page_of(a, address);
         uint64_t stop = (address | (HZ_PAGE - 1)) + 1;
         stop = stop < end ? stop : end;
         if (!page) {
@@ -587,17 +516,6 @@ static int access_begin(struct hz_access *a, struct emu_hazard_warp *warp, uint3
     return a->h->status != 0;
 }
 
-static inline struct hz_page *page_of(struct hz_access *a, uint64_t address)
-{
-    if (!hz_is_shared(address))
-        return hz_global_page(a, address);
-    uint32_t rank = hz_rank(address), at = (uint32_t)(address & 0xffffff) / HZ_PAGE;
-    if (rank >= a->h->options.blocks || at >= HZ_SHARED_PAGES)
-        return NULL;
-    const struct hz_block *block = &a->cluster->blocks[rank];
-    return block->pages[at] && !block->ended ? block->pages[at] : shared_page(a->cluster, address);
-}
-
 /* What one lane accesses is mostly a part of one chunk. */
 static inline void lane_access(struct hz_access *a, uint64_t address, uint32_t bytes, uint8_t lane)
 {
@@ -612,37 +530,76 @@ static inline void lane_access(struct hz_access *a, uint64_t address, uint32_t b
                      address - from, hz_is_shared(address));
 }
 
-/* Ranges of lanes that follow each other in memory are one. */
-static void lanes_access(struct hz_access *a, uint32_t lanes, const uint64_t *at, uint32_t bytes)
+static const uint32_t bit[HZ_LANES] = {
+    0x1,       0x2,       0x4,       0x8,       0x10,       0x20,       0x40,       0x80,
+    0x100,     0x200,     0x400,     0x800,     0x1000,     0x2000,     0x4000,     0x8000,
+    0x10000,   0x20000,   0x40000,   0x80000,   0x100000,   0x200000,   0x400000,   0x800000,
+    0x1000000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80000000,
+};
+
+/* Addresses of lanes: mostly all within the same 4 GB, and their low halves say all. */
+struct lanes {
+    uint64_t high;
+    uint32_t low[HZ_LANES];
+    const uint64_t *wide; /* NULL: `high` is that of all */
+};
+
+static inline uint64_t place_of(const struct lanes *at, unsigned lane)
 {
-    unsigned shift = (unsigned)__builtin_ctz(bytes);
+    return at->wide ? at->wide[lane] : at->high | at->low[lane];
+}
+
+/* Lanes whose place is that of the lane before and so many bytes. */
+static uint32_t stepping(const struct lanes *at, uint32_t bytes)
+{
+    uint32_t steps = 0, before[HZ_LANES] = {0};
+    memcpy(&before[1], at->low, sizeof before - sizeof before[0]);
+    for (unsigned i = 0; i < HZ_LANES; i++)
+        steps |= at->low[i] - before[i] == bytes ? bit[i] : 0;
+    steps &= ~UINT32_C(1);
+    for (uint32_t left = at->wide ? steps : 0; left; left &= left - 1) {
+        unsigned lane = (unsigned)__builtin_ctz(left);
+        steps &= at->wide[lane] - at->wide[lane - 1] == bytes ? UINT32_MAX : ~bit[lane];
+    }
+    return steps;
+}
+
+/* The lane behind those that go on like this from the first one. */
+static unsigned run_end(uint32_t steps, unsigned first)
+{
+    uint32_t ends = first == HZ_LANES - 1 ? 0 : ~steps & (UINT32_MAX << (first + 1));
+    return ends ? (unsigned)__builtin_ctz(ends) : HZ_LANES;
+}
+
+/* Ranges of lanes that follow each other in memory are one. */
+static void lanes_access(struct hz_access *a, uint32_t lanes, const struct lanes *at, uint32_t bytes)
+{
+    uint32_t steps = lanes ? stepping(at, bytes) & lanes & lanes << 1 : 0;
     while (lanes) {
-        unsigned first = (unsigned)__builtin_ctz(lanes), last = first;
-        while (last + 1 < HZ_LANES && (lanes >> (last + 1) & 1) && at[last + 1] == at[last] + bytes)
-            last++;
-        unsigned count = last - first + 1;
-        if (count == 1)
-            lane_access(a, at[first], bytes, (uint8_t)first);
+        unsigned first = (unsigned)__builtin_ctz(lanes), end = run_end(steps, first);
+        if (end == first + 1)
+            lane_access(a, place_of(at, first), bytes, (uint8_t)first);
         else
-            hz_range(a, at[first], (uint64_t)count * bytes, first, shift);
-        lanes &= last == 31 ? 0u : UINT32_MAX << (last + 1);
+            hz_range(a, place_of(at, first), (uint64_t)(end - first) * bytes, first, (unsigned)__builtin_ctz(bytes));
+        lanes &= end == HZ_LANES ? 0u : UINT32_MAX << end;
     }
 }
 
 /* Lanes of a whole warp of which each touches the same as the one 16 further: what half of them touch, by several. */
-static int by_halves(struct hz_access *a, uint32_t lanes, const uint64_t *at, uint32_t bytes)
+static int by_halves(struct hz_access *a, uint32_t lanes, const struct lanes *at, uint32_t bytes)
 {
-    uint64_t apart = 0;
+    uint32_t apart = 0;
     for (unsigned i = 0; i < HZ_LANES / 2; i++)
-        apart |= at[i] ^ at[i + HZ_LANES / 2];
+        apart |= at->low[i] ^ at->low[i + HZ_LANES / 2];
+    for (unsigned i = 0; at->wide && i < HZ_LANES / 2; i++)
+        apart |= at->wide[i] != at->wide[i + HZ_LANES / 2];
     if (lanes != UINT32_MAX || apart || a->h->options.parts || (bytes & (bytes - 1)))
         return 0;
+    uint32_t steps = (stepping(at, bytes) | stepping(at, 0)) & UINT16_MAX;
     a->together = lanes;
-    for (unsigned i = 0, next; i < HZ_LANES / 2; i = next) {
-        uint64_t end = at[i] + bytes;
-        for (next = i + 1; next < HZ_LANES / 2 && (at[next] == end || at[next] == end - bytes); next++)
-            end += at[next] == end ? bytes : 0;
-        hz_range(a, at[i], end - at[i], HZ_TOGETHER, 7);
+    for (unsigned i = 0, end; i < HZ_LANES / 2; i = end) {
+        end = run_end(steps, i);
+        hz_range(a, place_of(at, i), place_of(at, end - 1) + bytes - place_of(at, i), HZ_TOGETHER, 7);
     }
     a->together = 0;
     return 1;
@@ -650,32 +607,23 @@ static int by_halves(struct hz_access *a, uint32_t lanes, const uint64_t *at, ui
 
 /* What several lanes access at one place is accessed once: of all that have such company, or where lanes may meet in
    parts, and which they are matters, of the first, if they are too many to be told apart. Returns the other lanes. */
-static uint32_t broadcast(struct hz_access *a, uint32_t lanes, const uint64_t *at, uint32_t bytes)
+static uint32_t broadcast(struct hz_access *a, uint32_t lanes, const struct lanes *at, uint32_t bytes)
 {
-    static const uint32_t bit[HZ_LANES] = {
-        0x1,       0x2,       0x4,       0x8,       0x10,       0x20,       0x40,       0x80,
-        0x100,     0x200,     0x400,     0x800,     0x1000,     0x2000,     0x4000,     0x8000,
-        0x10000,   0x20000,   0x40000,   0x80000,   0x100000,   0x200000,   0x400000,   0x800000,
-        0x1000000, 0x2000000, 0x4000000, 0x8000000, 0x10000000, 0x20000000, 0x40000000, 0x80000000,
-    };
-    uint32_t low[HZ_LANES];
     if (by_halves(a, lanes, at, bytes))
         return 0;
-    for (unsigned i = 0; i < HZ_LANES; i++)
-        low[i] = (uint32_t)at[i];
     while (lanes) {
         unsigned first = (unsigned)__builtin_ctz(lanes);
-        uint32_t equal = 0, place = low[first];
+        uint32_t equal = 0, place = at->low[first];
         for (unsigned i = 0; i < HZ_LANES; i++)
-            equal |= low[i] == place ? bit[i] : 0;
+            equal |= at->low[i] == place ? bit[i] : 0;
         equal &= lanes;
         if ((equal & (equal - 1)) == 0 || (a->h->options.parts && __builtin_popcount(equal) <= HZ_LANES_TOLD))
             break;
-        for (uint32_t others = equal; others; others &= others - 1) /* 4 GB apart */
-            if (at[__builtin_ctz(others)] != at[first])
+        for (uint32_t others = at->wide ? equal : 0; others; others &= others - 1)
+            if (at->wide[__builtin_ctz(others)] != at->wide[first])
                 return lanes;
         a->together = equal;
-        lane_access(a, at[first], bytes, HZ_TOGETHER);
+        lane_access(a, place_of(at, first), bytes, HZ_TOGETHER);
         a->together = 0;
         lanes &= ~equal;
         if (a->h->options.parts)
@@ -688,48 +636,54 @@ void emu_hazard_shared(struct emu_hazard_warp *warp, uint32_t lanes, const uint3
                        uint32_t bytes, unsigned access, uint32_t position)
 {
     struct hz_access a;
-    uint64_t at[HZ_LANES];
+    struct lanes at = {.high = EMU_SHARED_WINDOW};
+    const struct hz_warp *w = hz_warp_of(warp);
+    uint32_t far = 0, apart = 0, own = w->rank << 24;
+    for (unsigned i = 0; i < HZ_LANES; i++)
+        at.low[i] = address[i] + offset;
+    for (unsigned i = 0; i < HZ_LANES; i++) {
+        far |= bit[i] & lanes ? at.low[i] ^ own : 0;
+        apart |= at.low[i] ^ (at.low[0] + i * bytes);
+    }
+    if (far >> 24 || (access & EMU_ACCESS_STRONG)) {
+        uint64_t wide[HZ_LANES];
+        for (unsigned i = 0; i < HZ_LANES; i++)
+            wide[i] = at.high | at.low[i];
+        emu_hazard_generic(warp, lanes, wide, 0, bytes, access, position);
+        return;
+    }
     if (!lanes || access_begin(&a, warp, lanes, access, position))
         return;
-    unsigned first = (unsigned)__builtin_ctz(lanes);
     a.warp->touched |= lanes;
-    uint32_t start = address[first] + offset, apart = 0, far = 0, own = a.warp->rank << 24;
-    for (unsigned i = 0; i < HZ_LANES; i++) {
-        uint32_t one = address[i] + offset;
-        at[i] = EMU_SHARED_WINDOW + one;
-        apart |= one ^ (start + (i - first) * bytes);
-        far |= ((one ^ own) >> 24) & (0u - (lanes >> i & 1));
-    }
-    if (far || (access & EMU_ACCESS_STRONG))
-        emu_hazard_generic(warp, lanes, at, 0, bytes, access, position);
-    else if (lanes == UINT32_MAX && !apart)
-        hz_range(&a, at[0], HZ_LANES * (uint64_t)bytes, 0, (unsigned)__builtin_ctz(bytes));
+    if (lanes == UINT32_MAX && !apart)
+        hz_range(&a, at.high | at.low[0], HZ_LANES * (uint64_t)bytes, 0, (unsigned)__builtin_ctz(bytes));
     else
-        lanes_access(&a, broadcast(&a, lanes, at, bytes), at, bytes);
+        lanes_access(&a, broadcast(&a, lanes, &at, bytes), &at, bytes);
+}
+
+static void guess_by(struct hz_access *a, const struct hz_record *r, uint32_t mask)
+{
+    struct emu_hazard *h = a->h;
+    uint32_t g = 0;
+    if ((r->flags & (HZ_WRITE | HZ_STRONG | HZ_ASYNC)) || !(r->mask & mask) || r->who != a->who)
+        return;
+    while (g < h->guess_count && h->guesses[g] != r->position)
+        g++;
+    if (g == h->guess_count && g < 1024 && !hz_grow(h, &h->guesses, &h->guess_room, g + 1, sizeof *h->guesses))
+        h->guesses[h->guess_count++] = r->position;
 }
 
 /* What the warp has read by an ordinary read where it now compares and swaps. */
 static void note_guess(struct hz_access *a, uint64_t address, uint32_t bytes)
 {
-    struct emu_hazard *h = a->h;
-    struct hz_page *page = hz_is_shared(address) ? shared_page(a->cluster, address) : hz_global_page(a, address);
+    struct hz_page *page = page_of(a, address);
     if (!page)
         return;
     const struct hz_chunk *k = &page->chunks[address % HZ_PAGE / HZ_CHUNK];
     uint32_t mask = ((UINT32_C(1) << bytes) - 1) << address % HZ_CHUNK;
-    const struct hz_record *r = &k->read;
-    for (uint32_t next = k->more; r; next = h->nodes[next].next) {
-        if (!(r->flags & (HZ_WRITE | HZ_STRONG | HZ_ASYNC)) && (r->mask & mask) && r->who == a->who) {
-            uint32_t g = 0;
-            while (g < h->guess_count && h->guesses[g] != r->position)
-                g++;
-            if (g == h->guess_count && g < 1024 && !hz_grow(h, &h->guesses, &h->guess_room, g + 1, sizeof *h->guesses))
-                h->guesses[h->guess_count++] = r->position;
-        }
-        r = next ? &h->nodes[next].record : NULL;
-        if (!next)
-            break;
-    }
+    guess_by(a, &k->read, mask);
+    for (uint32_t i = listed(k); i-- > 0;)
+        guess_by(a, &k->more->at[i], mask);
 }
 
 void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint64_t address[32], uint64_t offset,
@@ -756,5 +710,16 @@ void emu_hazard_generic(struct emu_hazard_warp *warp, uint32_t lanes, const uint
         if (access & EMU_ACCESS_WRITE)
             hz_write_remote(a.warp, one, position);
     }
-    lanes_access(&a, broadcast(&a, lanes, at, bytes), at, bytes);
+    if (!(lanes & (lanes - 1))) {
+        lane_access(&a, at[__builtin_ctz(lanes)], bytes, (uint8_t)__builtin_ctz(lanes));
+        return;
+    }
+    struct lanes near = {.high = at[__builtin_ctz(lanes)] & ~(uint64_t)UINT32_MAX};
+    uint32_t elsewhere = 0;
+    for (unsigned i = 0; i < HZ_LANES; i++) {
+        near.low[i] = (uint32_t)at[i];
+        elsewhere |= at[i] >> 32 != near.high >> 32 ? bit[i] : 0;
+    }
+    near.wide = elsewhere & lanes ? at : NULL;
+    lanes_access(&a, broadcast(&a, lanes, &near, bytes), &near, bytes);
 }

@@ -97,18 +97,42 @@ struct hz_record {
 /* 16 bytes of memory: mostly one writer and one reader; more of either hang in the list. */
 struct hz_chunk {
     struct hz_record write, read;
-    uint32_t more;    /* node, or 0 */
-    uint16_t written; /* bytes that ever were */
-    uint16_t marked;  /* shared: bytes of live mbarriers; global: bytes noted as written by this launch */
-    uint32_t full;    /* the list has as many reads as are kept, and no write: a read need not look through it */
+    struct hz_list *more; /* NULL: no more */
+    uint16_t written;     /* bytes that ever were */
+    uint16_t marked;      /* shared: bytes of live mbarriers; global: bytes noted as written by this launch */
+    uint32_t full;        /* the list has as many reads as are kept, and no write: a read need not look through it */
 };
 
-/* Several chunks, and nodes, may have one list: it is changed by a sole owner alone. */
-struct hz_node {
-    struct hz_record record;
-    uint32_t next;
-    uint32_t owners; /* chunks that begin here and nodes whose next this is */
+/* Records, the youngest last. Several chunks may have one list: it is changed by a sole owner alone. */
+struct hz_list {
+    uint16_t count, size; /* records; there is room for hz_list_room(size) */
+    uint32_t owners;      /* chunks, and answers that are kept; 0: free */
+    union {
+        uint32_t readers;     /* by the low bits of their components: who else has no read here */
+        struct hz_list *next; /* of the free ones */
+    };
+    struct hz_record at[];
 };
+enum { HZ_LIST_SIZES = 7 };
+
+static inline uint32_t hz_reader(uint32_t who)
+{
+    return UINT32_C(1) << (who & 31);
+}
+
+static inline uint32_t hz_list_room(unsigned size)
+{
+    return (UINT32_C(4) << size) - 1;
+}
+
+struct hz_list *hz_list_share(struct emu_hazard *h, struct hz_list *list); /* has one more owner; NULL is allowed */
+void hz_list_leave(struct emu_hazard *h, struct hz_list *list);            /* one less; NULL is allowed */
+/* The chunk's list becomes its own where others have it too, so that it can be changed. 1: no memory. */
+int hz_list_own(struct emu_hazard *h, struct hz_chunk *k);
+/* Of the chunk's own list: records that hold nothing go; one more comes, for the caller to fill (NULL: no memory). */
+void hz_list_sweep(struct emu_hazard *h, struct hz_chunk *k);
+struct hz_record *hz_list_push(struct emu_hazard *h, struct hz_chunk *k);
+void hz_lists_free(struct emu_hazard *h);
 
 /* What an access made of a chunk. */
 struct hz_answer {
