@@ -39,7 +39,7 @@
 //@     fills, waits, fetcher = "threadIdx.x >= " .. first, "threadIdx.x < " .. first, 0
 //@     fills_of, number_of = "", "warpgroup"
 //@ end
-//@ local producer = first // 128
+//@ local producer, tensor = first // 128, has(plan, "memory") -- what takes the sums
 ${banner}
 
 //@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
@@ -51,7 +51,11 @@ ${banner}
 //@ include "blocks/start.cuh" clustered = clustered, threads = launch.block
 //@ end
 
+//@ if tensor then
+//@ include "blocks/tensor_dots.cuh" model = plan
+//@ else
 //@ include "blocks/wgmma_dots.cuh" model = plan
+//@ end
 
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = plan.cluster
 //@ if has(plan, "item_ring") then
@@ -179,6 +183,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
         //@     one_of = false
 //@ if profile() > 0 then
         profile_end(stamps, 1 + consumer);
+//@ end
+//@ if tensor then
+        products_end(sums, consumer);
 //@ end
     }
 }

@@ -83,6 +83,17 @@ u32 ${name}_a = 0, ${name}_b = 0, ${name}_next_a, ${name}_next_b; // operands in
 mma_${name}_begin(${name}_next_a, ${name}_next_b, consumer);
 //@     end
 //@ end
+//@ if has(model, "memory") then
+products sums = products_begin(consumer);
+//@     for _, p in ipairs(model.place) do
+//@         if p.kind == "accumulator" then
+bool ${p.name}_flies = false; // in tensor memory are sums that its registers do not hold
+//@             if has(model, "kept") and has(model.kept, p.name) then
+bool ${p.name}_kept = false; // and the other way round
+//@             end
+//@         end
+//@     end
+//@ end
 //@ if parts then
 ${parts.name}_position ${parts.name}_fill = {0, 0}, ${parts.name}_next = {0, 0}, ${parts.name}_oldest = {0, 0};
 u32 ${parts.name}_stage = 0;

@@ -933,6 +933,39 @@ at_${item.axis} = more ? at_${item.axis} : 0;
 //@     end
 //@     return false
 //@ end
+//@ -- Tensor memory. Behind a wait sums are in registers of which no product is left in the groups that may still run.
+//@ local function land(at)
+//@     local running, left = {}, role.step[at].count
+//@     for i = at - 1, 1, -1 do
+//@         local op = role.step[i].op
+//@         if op == "mma_commit" then left = left - 1 end
+//@         if left < 0 then break end
+//@         if op == "mma" then running[role.step[i].place] = true end
+//@     end
+//@     for _, p in ipairs(model.place) do
+//@         local name = p.name
+//@         if p.kind == "accumulator" and not has(running, name) then
+if (${name}_flies) {
+    ${name}_land(sums, ${name});
+    ${name}_flies = false;
+}
+//@         end
+//@     end
+//@ end
+//@ -- In front of products what threads made of sums goes back.
+//@ local function put_kept(at)
+//@     for i = at + 1, #role.step do
+//@         local step = role.step[i]
+//@         local op, name = step.op, opt(step, "place", "")
+//@         if op == "loop" or op == "when" or op == "end" or op == "mma_fence" then break end
+//@         if op == "mma" and has(model, "kept") and has(model.kept, name) then
+if (${name}_kept) {
+    ${name}_put(sums, ${name});
+    ${name}_kept = false;
+}
+//@         end
+//@     end
+//@ end
 //@ -- The wait for an item's last products: in front of it the next item's place is found, which takes divisions. Not
 //@ -- where items come from elsewhere, are another's in turn, or from an order that keeps more of them.
 //@ local function last_wait()
@@ -1346,7 +1379,22 @@ mma_${name}_advance(${name}_next_a, ${name}_next_b, ${ring}_next.stage == 0);
 //@         end
 //@     elseif op == "mma_fence" or op == "mma_commit" or op == "mma_wait" then
 //@         if i == foretells then foretell("while the last products run") end
+//@         if not has(model, "memory") then
 ${call}();
+//@         elseif op == "mma_fence" then
+//@             put_kept(i)
+${call}(consumer);
+//@         else
+${call}(sums, consumer);
+//@             if op == "mma_wait" then land(i) end
+//@         end
+//@     elseif op == "mma" and has(model, "memory") then
+//@         local mma, least, place = model.mma[call], opt(step, "least", 0), step.place
+//@         local column = model.column[place]
+//@         local first, second = stage_of(mma.operand[1].tensor, i), stage_of(mma.operand[2].tensor, i)
+//@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
+mma_${call}(sums.columns + ${column}, ${first}, ${second}, ${own_part}, ${accumulate});
+${place}_flies = true;
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
@@ -1405,6 +1453,9 @@ ${place}_next = 0;
 //@         lanes(step)
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
+//@         if has(model, "kept") and has(model.kept, step.place) then
+${step.place}_kept = true;
+//@         end
 //@     elseif op == "global" and call == "items_take" then
 items_take(args, items);
 //@     elseif op == "global" and call == "items_done" then

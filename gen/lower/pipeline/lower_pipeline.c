@@ -255,7 +255,7 @@ static int dot(struct pipeline *x, int op)
     int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype);
     int fault = pipeline_check_dot(x, op), status;
     const char *name = pipeline_dot_name(x, op);
-    struct plan_mma *mma = name ? family_add_mma(x->plan, name, "wgmma") : NULL;
+    struct plan_mma *mma = name ? family_add_mma(x->plan, name, x->l->arch->tensor_columns ? "tcgen05" : "wgmma") : NULL;
     if (!mma)
         return 3;
     k->mma = x->plan->mma_count - 1;
@@ -313,6 +313,8 @@ int pipeline_registers_taken(const struct pipeline *x)
 
 int pipeline_resident(struct pipeline *x, int beside, int most)
 {
+    if (x->l->arch->tensor_columns) /* operands come from shared memory */
+        return 0;
     for (int i = 0; i < x->plan->place_count; i++) /* of numbers a row, as many as are carried */
         beside += x->plan->place[i].kind == PLAN_PLACE_ROWS ? x->plan->place[i].registers : 0;
     for (int r = 0; r < x->d.ring_count; r++) {
@@ -420,7 +422,7 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
         else
             each += bytes;
     }
-    fixed += once + pipeline_item_bytes(x) + pipeline_part_bytes(x);
+    fixed += once + pipeline_item_bytes(x) + pipeline_part_bytes(x) + pipeline_memory_bytes(x);
     x->buffers = buffers;
     if (each && (limit - fixed) / each < 2 && x->stored) {
         x->buffers = 1;
@@ -640,6 +642,7 @@ static int memory_and_roles(struct pipeline *x)
     x->d.registers = budget.consumer;
     x->d.crowded = crowded(x);
     status = derive_steps(&x->d);
+    status = status ? status : pipeline_memory(x);
     return status ? status : pipeline_early_operands(x);
 }
 

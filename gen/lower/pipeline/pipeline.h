@@ -256,6 +256,11 @@ int pipeline_check_elements(const struct pipeline *x); /* that steps can read th
 /* early.NAME for each dot whose operands are found in the turn before. Once the steps are there. 0 or 3. */
 int pipeline_early_operands(struct pipeline *x);
 
+/* ---- pipeline_memory.c: sums in tensor memory, nothing where there is none ----------------------------------------- */
+
+int pipeline_memory_bytes(const struct pipeline *x); /* of shared memory */
+int pipeline_memory(struct pipeline *x);             /* columns, barriers; once the steps are there. 0, 1, 3 */
+
 /* ---- pipeline_stores.c: what stores of warpgroups hold ----------------------------------------------------------- */
 
 /* Looks at the arithmetic of all stores, before pipeline_chunk. 0 or 3. */

@@ -1,0 +1,98 @@
+/* Sums in tensor memory (tcgen05): which columns they have, and the barriers by which products are waited for.
+ *
+ * A warpgroup's products are what a wgmma's are: they join groups, which end in order, and MMA_WAIT waits until so many
+ * are left. Here a group ends by an arrival on an mbarrier, of which a consumer has as many as groups can be told apart:
+ * group i arrives on barrier i % n, which completes phase i / n. MMA_WAIT of count left waits for group i - 1 - left
+ * behind i groups. That barrier may not complete a phase more before every warp has seen this one: MMA_FENCE, in front
+ * of what begins the next group, is a meeting of the warpgroup's warps, so that the thread that issues is ahead of
+ * others by no more than the groups between two meetings. n is the most that are left and these. What the protocol check
+ * proves of wgmma's groups, whose instructions are the whole warpgroup's, holds here by that meeting.
+ */
+#include <stdio.h>
+#include <string.h>
+
+#include "lower/pipeline/pipeline.h"
+
+enum {
+    WARPGROUP = 128,
+    LEAST_COLUMNS = 32,
+    GROUP_BARRIER = 9, /* hardware barriers of the consumers' warps, one each, and of all of them */
+    ALL_BARRIER = 12,
+    MOST_GROUPS = 8,
+    PLACE_BYTES = 16, /* where the address of the columns is handed on */
+};
+
+int pipeline_memory_bytes(const struct pipeline *x)
+{
+    return x->l->arch->tensor_columns ? PLACE_BYTES + 8 * MOST_GROUPS * x->d.consumers : 0;
+}
+
+/* Groups that can be told apart. */
+static int groups(const struct plan_role *role)
+{
+    int left = 0, between = 0, most = 1;
+    for (int i = 0; i < role->step_count; i++) {
+        const struct plan_step *s = &role->step[i];
+        left = s->op == PLAN_MMA_WAIT && s->count > left ? s->count : left;
+        between = s->op == PLAN_MMA_FENCE ? 0 : between + (s->op == PLAN_MMA_COMMIT);
+        most = between > most ? between : most;
+    }
+    return left + most;
+}
+
+/* Products add to what threads made of the place's sums: these go back to tensor memory before. */
+static bool is_kept(const struct plan_role *role, int place)
+{
+    for (int i = 0; i < role->step_count; i++) {
+        const struct plan_step *s = &role->step[i];
+        if (s->op != PLAN_MMA || s->place != place || s->least == PLAN_FROM_ZERO)
+            continue;
+        if (s->least != PLAN_FROM_ZERO_FIRST)
+            return true;
+        for (int k = i - 1; k >= 0 && role->step[k].op != PLAN_LOOP; k--)
+            if (role->step[k].op == PLAN_TOUCH && role->step[k].place == place)
+                return true;
+    }
+    return false;
+}
+
+int pipeline_memory(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    const int consumers = x->d.consumers, limit = x->l->arch->tensor_columns / x->blocks_per_sm;
+    int columns = 0, all = LEAST_COLUMNS, status = 0;
+    if (!x->l->arch->tensor_columns)
+        return 0;
+    for (int i = 0; i < p->place_count && !status; i++) {
+        if (p->place[i].kind != PLAN_PLACE_ACCUMULATOR)
+            continue;
+        status = family_add_value(p, plan_text(p, "column.%s", p->place[i].name), columns);
+        columns += 2 * p->place[i].registers;
+        if (!status && is_kept(x->d.consumer, plan_some(i)))
+            status = family_add_value(p, plan_text(p, "kept.%s", p->place[i].name), 1);
+    }
+    while (all < consumers * columns)
+        all *= 2;
+    if (all > limit) {
+        char text[300];
+        snprintf(text, sizeof text,
+                 "%d consumer%s with sums of %d columns need %d columns of tensor memory, a power of two, and a block has "
+                 "%d; write a smaller tile or fewer consumers",
+                 consumers, consumers == 1 ? "" : "s", columns, all, limit);
+        return pipeline_report(x, x->l->kernel->loc, "tile", "TENSOR-MEMORY", text);
+    }
+    const int count = groups(x->d.consumer);
+    if (count > MOST_GROUPS)
+        return program_refuse(x->l, x->program->loc, "TENSOR-MEMORY",
+                              "%d groups of products are told apart at once, at most %d can be; write fewer dots", count,
+                              MOST_GROUPS);
+    status = status ? status : family_add_value(p, "memory.columns", all);
+    status = status ? status : family_add_value(p, "memory.each", columns);
+    status = status ? status : family_add_value(p, "memory.groups", count);
+    status = status ? status : family_add_barrier(p, "group_barrier", GROUP_BARRIER, WARPGROUP);
+    status = status ? status : family_add_barrier(p, "all_barrier", ALL_BARRIER, WARPGROUP * consumers);
+    if (status || !family_add_shared(p, "memory.done", 8 * count * consumers, 8, count * consumers) ||
+        !family_add_shared(p, "memory.place", PLACE_BYTES, PLACE_BYTES, 1))
+        return 3;
+    return 0;
+}

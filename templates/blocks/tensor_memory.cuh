@@ -1,0 +1,134 @@
+//@ -- Tensor memory: 128 lanes of so many columns of 32 bits. A block allocates once; each consumer has columns of its
+//@ -- own, and in them the sums of 64 rows: row r of a block of rows in lane 32 (r / 16) + r % 16, which is of the warp
+//@ -- that has these rows. A warp loads and stores 16 lanes of 8 columns as four registers a thread, which lie as the
+//@ -- results of a wgmma do: rows lane / 4 and 8 more, two neighbouring columns of each.
+//@ -- model: the Plan.
+//@ param model table
+//@ local consumers, all = model.role.consumer.instances, model.barrier.all_barrier
+//@ local number = model.memory.groups * consumers
+//@ local done, place = model.shared["memory.done"].offset, model.shared["memory.place"].offset
+// A consumer's columns, and how many groups of products it has issued.
+struct products {
+    u32 columns;
+    u32 groups;
+};
+
+// The barrier that one of a consumer's groups arrives on when it has ended.
+__device__ __forceinline__ u32 products_done(u32 consumer, u32 number)
+{
+    return shared_address(${done} + 8 * (consumer * ${model.memory.groups} + number));
+}
+
+// By one thread, before anybody waits.
+__device__ __forceinline__ void products_init()
+{
+    for (u32 i = 0; i < ${number}; ++i)
+        barrier_init(products_done(0, i), 1);
+}
+
+// What the consumers did to tensor memory is done, of all of them.
+__device__ __forceinline__ void products_meet()
+{
+    asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
+    asm volatile("bar.sync ${all.id}, ${all.threads};" ::: "memory");
+    asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
+}
+
+// All warps of the consumers: the first allocates for all.
+__device__ __forceinline__ products products_begin(u32 consumer)
+{
+    if (consumer == 0 && threadIdx.x % 128 < 32) {
+        asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], ${model.memory.columns};" ::"r"(
+                         shared_address(${place}))
+                     : "memory");
+        asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");
+    }
+    products_meet();
+    products p = {0, 0};
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(p.columns) : "r"(shared_address(${place})) : "memory");
+    p.columns += consumer * ${model.memory.each};
+    return p;
+}
+
+// The same: behind the last access of any of them.
+__device__ __forceinline__ void products_end(products p, u32 consumer)
+{
+    products_meet();
+    if (consumer == 0 && threadIdx.x % 128 < 32)
+        asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, ${model.memory.columns};" ::"r"(p.columns)
+                     : "memory");
+}
+//@ -- Pieces of n columns: powers of two of 8 columns each.
+//@ local function pieces(n)
+//@     local list, at, size = {}, 0, 16
+//@     while at < n // 8 do
+//@         while size > n // 8 - at do size = size // 2 end
+//@         list[#list + 1] = { at = at, size = size }
+//@         at = at + size
+//@     end
+//@     return list
+//@ end
+//@ local function lines(count, text, between)
+//@     local all = {}
+//@     for i = 0, count - 1 do
+//@         all[i + 1] = text(i) .. (i == count - 1 and "" or i % 8 == 7 and between or ", ")
+//@     end
+//@     return table.concat(all)
+//@ end
+//@ for _, p in ipairs(model.place) do
+//@     if p.kind == "accumulator" then
+//@         local blocks = model.mma[1].blocks_m
+//@         local each = p.registers // blocks
+//@         local type, bound, n = ctype(p.dtype), ctype(p.dtype) == "int" and "r" or "f", each * 2
+//@         local first = model.column[p.name]
+
+// The sums, once their products have ended.
+__device__ __forceinline__ void ${p.name}_land(products p, ${type} (&d)[${blocks}][${each}])
+{
+    const u32 at = p.columns + ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
+//@         for block = 0, blocks - 1 do
+//@             for _, piece in ipairs(pieces(n)) do
+//@                 local count, from = piece.size * 4, piece.at * 4
+//@                 local holes = lines(count, function(i) return "%" .. i end, ', "\n                 "')
+//@                 local bindings = lines(count, function(i)
+//@                     return '"=' .. bound .. '"(d[' .. block .. "][" .. from + i .. "])"
+//@                 end, ",\n                   ")
+//@                 local column = block * n + piece.at * 8
+    asm volatile("tcgen05.ld.sync.aligned.16x256b.x${piece.size}.b32 {${holes}}, [%${count}];"
+                 : ${bindings}
+                 : "r"(at + ${column})
+                 : "memory");
+//@             end
+//@         end
+    asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+//@         -- No use of a register before the wait for it.
+    #pragma unroll
+    for (int block = 0; block < ${blocks}; ++block)
+        #pragma unroll
+        for (int i = 0; i < ${each}; ++i)
+            asm volatile("" : "+${bound}"(d[block][i]));
+}
+//@         if has(model, "kept") and has(model.kept, p.name) then
+
+// Sums that threads computed on, before the products that add to them.
+__device__ __forceinline__ void ${p.name}_put(products p, const ${type} (&d)[${blocks}][${each}])
+{
+    const u32 at = p.columns + ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
+//@             for block = 0, blocks - 1 do
+//@                 for _, piece in ipairs(pieces(n)) do
+//@                     local count, from = piece.size * 4, piece.at * 4
+//@                     local holes = lines(count, function(i) return "%" .. i + 1 end, ', "\n                 "')
+//@                     local bindings = lines(count, function(i)
+//@                         return '"' .. bound .. '"(d[' .. block .. "][" .. from + i .. "])"
+//@                     end, ",\n                   ")
+//@                     local column = block * n + piece.at * 8
+    asm volatile("tcgen05.st.sync.aligned.16x256b.x${piece.size}.b32 [%0], {${holes}};" ::"r"(at + ${column}),
+                 ${bindings}
+                 : "memory");
+//@                 end
+//@             end
+    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
+}
+//@         end
+//@     end
+//@ end
