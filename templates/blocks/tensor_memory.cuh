@@ -7,10 +7,11 @@
 //@ local consumers, all = model.role.consumer.instances, model.barrier.all_barrier
 //@ local number = model.memory.groups * consumers
 //@ local done, place = model.shared["memory.done"].offset, model.shared["memory.place"].offset
-// A consumer's columns, and how many groups of products it has issued.
+// A consumer's columns, how many groups of products it has issued, and of how many it has seen the end.
 struct products {
     u32 columns;
     u32 groups;
+    u32 seen;
 };
 
 // The barrier that one of a consumer's groups arrives on when it has ended.
@@ -44,7 +45,7 @@ __device__ __forceinline__ products products_begin(u32 consumer)
         asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");
     }
     products_meet();
-    products p = {0, 0};
+    products p = {0, 0, 0};
     asm volatile("ld.shared.b32 %0, [%1];" : "=r"(p.columns) : "r"(shared_address(${place})) : "memory");
     p.columns += consumer * ${model.memory.each};
     return p;

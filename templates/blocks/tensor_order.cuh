@@ -2,8 +2,8 @@
 //@ param roles table
 //@ param groups int
 //@ param barrier table
-// What the warpgroup's warps did to tensor memory before is done for the products that follow. None of them is behind
-// by more than the groups since the last meeting.
+// What the warpgroup's warps did to tensor memory before is done for the products that follow, and all of them have seen
+// the groups end that they waited for.
 __device__ __forceinline__ void mma_fence(u32 consumer)
 {
     asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
@@ -26,16 +26,14 @@ __device__ __forceinline__ void mma_commit(products &p, u32 consumer)
 //@         if step.op == "mma_wait" and not has(seen, step.call) then
 //@             seen[step.call] = true
 //@             local left = step.count == 0 and "No group is" or step.count == 1 and "At most one group is"
-//@             local newest = step.count + 1
 //@             left = left or "At most " .. step.count .. " groups are"
 
 // ${left} still running after it.
-__device__ __forceinline__ void ${step.call}(products p, u32 consumer)
+__device__ __forceinline__ void ${step.call}(products &p, u32 consumer)
 {
-    if (p.groups > ${step.count}) {
-        const u32 group = p.groups - ${newest};
-        barrier_wait(products_done(consumer, group % ${groups}), group / ${groups} & 1);
-    }
+//@             local more = step.count > 0 and " + " .. step.count or ""
+    for (; p.seen${more} < p.groups; ++p.seen)
+        barrier_wait(products_done(consumer, p.seen % ${groups}), p.seen / ${groups} & 1);
     asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
 }
 //@         end

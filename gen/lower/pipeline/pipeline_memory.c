@@ -1,12 +1,13 @@
 /* Sums in tensor memory (tcgen05): which columns they have, and the barriers by which products are waited for.
  *
  * A warpgroup's products are what a wgmma's are: they join groups, which end in order, and MMA_WAIT waits until so many
- * are left. Here a group ends by an arrival on an mbarrier, of which a consumer has as many as groups can be told apart:
- * group i arrives on barrier i % n, which completes phase i / n. MMA_WAIT of count left waits for group i - 1 - left
- * behind i groups. That barrier may not complete a phase more before every warp has seen this one: MMA_FENCE, in front
- * of what begins the next group, is a meeting of the warpgroup's warps, so that the thread that issues is ahead of
- * others by no more than the groups between two meetings. n is the most that are left and these. What the protocol check
- * proves of wgmma's groups, whose instructions are the whole warpgroup's, holds here by that meeting.
+ * are left. Here a group ends by an arrival on an mbarrier, of which a consumer has n: group i arrives on barrier i % n,
+ * which completes phase i / n. Every thread waits for every group, once and in order, so that no phase is taken for
+ * another: which of two arrivals on two barriers comes first nobody promises. And a barrier completes no phase more
+ * before all threads have seen the one before: MMA_FENCE, in front of what begins a group, is a meeting of the
+ * warpgroup's warps, and n the most groups that a thread may not have seen when it comes to that meeting, with those
+ * that end before the next one. So what the protocol check proves of wgmma's groups, whose instructions are the whole
+ * warpgroup's, holds for these.
  */
 #include <stdio.h>
 #include <string.h>
@@ -27,17 +28,48 @@ int pipeline_memory_bytes(const struct pipeline *x)
     return x->l->arch->tensor_columns ? PLACE_BYTES + 8 * MOST_GROUPS * x->d.consumers : 0;
 }
 
-/* Groups that can be told apart. */
+/* Groups on their way. */
+struct flight {
+    int own, met; /* that a thread has not seen; that one may not have seen when all met last, and those since */
+    int most;
+};
+
+static int follow(const struct plan_role *role, int first, struct flight *f)
+{
+    int i = first;
+    for (; i < role->step_count && role->step[i].op != PLAN_END; i++) {
+        const struct plan_step *s = &role->step[i];
+        if (s->op == PLAN_LOOP || s->op == PLAN_WHEN) { /* turns begin alike from the second on */
+            const struct flight before = *f;
+            int end = i;
+            for (int turn = 0; turn < (s->op == PLAN_LOOP ? 3 : 1); turn++)
+                end = follow(role, i + 1, f);
+            f->own = f->own > before.own ? f->own : before.own; /* it may be passed by */
+            f->met = f->met > before.met ? f->met : before.met;
+            i = end;
+        }
+        if (s->op == PLAN_MMA_COMMIT) {
+            f->own++;
+            f->met++;
+        }
+        if (s->op == PLAN_MMA_WAIT && s->count < f->own)
+            f->own = s->count;
+        if (s->op == PLAN_MMA_FENCE)
+            f->met = f->own;
+        f->most = f->met > f->most ? f->met : f->most;
+    }
+    return i;
+}
+
+/* Barriers of a consumer: a power of two. */
 static int groups(const struct plan_role *role)
 {
-    int left = 0, between = 0, most = 1;
-    for (int i = 0; i < role->step_count; i++) {
-        const struct plan_step *s = &role->step[i];
-        left = s->op == PLAN_MMA_WAIT && s->count > left ? s->count : left;
-        between = s->op == PLAN_MMA_FENCE ? 0 : between + (s->op == PLAN_MMA_COMMIT);
-        most = between > most ? between : most;
-    }
-    return left + most;
+    struct flight f = {0};
+    int count = 1;
+    follow(role, 0, &f);
+    while (count < f.most)
+        count *= 2;
+    return count;
 }
 
 /* Products add to what threads made of the place's sums: these go back to tensor memory before. */
