@@ -4,11 +4,11 @@
 #include "arch/arch.h"
 
 static const struct arch_mma mma[] = {
-    {"tcgen05", TW_BF16, TW_FP32, 64, 8, 256, 8, 16, true, ARCH_COMPUTED_NONE},
-    {"tcgen05", TW_FP16, TW_FP32, 64, 8, 256, 8, 16, true, ARCH_COMPUTED_NONE},
+    {"tcgen05", TW_BF16, TW_FP32, 64, 8, 256, 8, 16, true, ARCH_COMPUTED_PLAIN},
+    {"tcgen05", TW_FP16, TW_FP32, 64, 8, 256, 8, 16, true, ARCH_COMPUTED_PLAIN},
     {"tcgen05", TW_TF32, TW_FP32, 64, 8, 256, 8, 8, false, ARCH_COMPUTED_NONE},
-    {"tcgen05", TW_FP8_E4M3, TW_FP32, 64, 8, 256, 8, 32, false, ARCH_COMPUTED_NONE},
-    {"tcgen05", TW_FP8_E5M2, TW_FP32, 64, 8, 256, 8, 32, false, ARCH_COMPUTED_NONE},
+    {"tcgen05", TW_FP8_E4M3, TW_FP32, 64, 8, 256, 8, 32, false, ARCH_COMPUTED_EXCHANGED},
+    {"tcgen05", TW_FP8_E5M2, TW_FP32, 64, 8, 256, 8, 32, false, ARCH_COMPUTED_EXCHANGED},
     /* Of integers n is 8, 16, 24, then a multiple of 16. */
     {"tcgen05", TW_INT8, TW_INT32, 64, 8, 24, 8, 32, false, ARCH_COMPUTED_NONE},
     {"tcgen05", TW_INT8, TW_INT32, 64, 32, 256, 16, 32, false, ARCH_COMPUTED_NONE},

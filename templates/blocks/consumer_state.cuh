@@ -88,9 +88,9 @@ products sums = products_begin(consumer);
 //@     for _, p in ipairs(model.place) do
 //@         if p.kind == "accumulator" then
 bool ${p.name}_flies = false; // in tensor memory are sums that its registers do not hold
-//@             if has(model, "kept") and has(model.kept, p.name) then
-bool ${p.name}_kept = false; // and the other way round
-//@             end
+//@         end
+//@         if has(model, "kept") and has(model.kept, p.name) then
+bool ${p.name}_kept = false; // in its registers is what tensor memory does not hold
 //@         end
 //@     end
 //@ end

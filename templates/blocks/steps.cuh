@@ -935,13 +935,25 @@ at_${item.axis} = more ? at_${item.axis} : 0;
 //@ end
 //@ -- Tensor memory. Behind a wait sums are in registers of which no product is left in the groups that may still run.
 //@ local function land(at)
-//@     local running, left = {}, role.step[at].count
-//@     for i = at - 1, 1, -1 do
-//@         local op = role.step[i].op
-//@         if op == "mma_commit" then left = left - 1 end
-//@         if left < 0 then break end
-//@         if op == "mma" then running[role.step[i].place] = true end
+//@     local running, been, steps = {}, {}, role.step
+//@     -- The way back from step i, with so many groups on it that may still run.
+//@     local function back(i, left)
+//@         while i > 0 and not been[i * 8 + left] do
+//@             local op, inside = steps[i].op, i
+//@             been[i * 8 + left] = true
+//@             if op == "mma_commit" then left = left - 1 end
+//@             if left < 0 then return end
+//@             if op == "mma" then running[steps[i].place] = true end
+//@             if op == "loop" then back(ended(i) - 1, left) end
+//@             if op == "end" then
+//@                 while inside > 0 and ((steps[inside].op ~= "loop" and steps[inside].op ~= "when")
+//@                         or ended(inside) ~= i) do inside = inside - 1 end
+//@                 back(inside - 1, left)
+//@             end
+//@             i = i - 1
+//@         end
 //@     end
+//@     back(at - 1, steps[at].count)
 //@     for _, p in ipairs(model.place) do
 //@         local name = p.name
 //@         if p.kind == "accumulator" and not has(running, name) then
@@ -952,17 +964,25 @@ if (${name}_flies) {
 //@         end
 //@     end
 //@ end
-//@ -- In front of products what threads made of sums goes back.
+//@ -- What threads made of sums, and operands, go there in front of the products that take them.
+//@ local function note_kept(place)
+//@     if has(model, "kept") and has(model.kept, place) then
+${place}_kept = true;
+//@     end
+//@ end
 //@ local function put_kept(at)
 //@     for i = at + 1, #role.step do
 //@         local step = role.step[i]
-//@         local op, name = step.op, opt(step, "place", "")
+//@         local op = step.op
 //@         if op == "loop" or op == "when" or op == "end" or op == "mma_fence" then break end
-//@         if op == "mma" and has(model, "kept") and has(model.kept, name) then
+//@         for _, key in ipairs { "place", "place2" } do
+//@             local name = op == "mma" and opt(step, key, "") or ""
+//@             if has(model, "kept") and has(model.kept, name) then
 if (${name}_kept) {
     ${name}_put(sums, ${name});
     ${name}_kept = false;
 }
+//@             end
 //@         end
 //@     end
 //@ end
@@ -1391,9 +1411,11 @@ ${call}(sums, consumer);
 //@     elseif op == "mma" and has(model, "memory") then
 //@         local mma, least, place = model.mma[call], opt(step, "least", 0), step.place
 //@         local column = model.column[place]
-//@         local first, second = stage_of(mma.operand[1].tensor, i), stage_of(mma.operand[2].tensor, i)
+//@         local a, second = mma.operand[1].tensor, stage_of(mma.operand[2].tensor, i)
+//@         local first, last = a and stage_of(a, i), a and ", " .. own_part or ""
+//@         if not a then first = "sums.columns + " .. model.column[step.place2] end
 //@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
-mma_${call}(sums.columns + ${column}, ${first}, ${second}, ${own_part}, ${accumulate});
+mma_${call}(sums.columns + ${column}, ${first}, ${second}${last}, ${accumulate});
 ${place}_flies = true;
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
@@ -1416,6 +1438,7 @@ ${call}(${step.place}, ${ring}_stage${row});
 //@     elseif op == "read" and call then
 //@         local who = warps and "warp_m" or own_part
 ${call}(${step.place}, ${ring}_stage, ${who});
+//@         note_kept(step.place)
 //@     elseif op == "release" and warps then
 ${call}(${ring}_stage);
 //@     elseif op == "release" then
@@ -1453,9 +1476,7 @@ ${place}_next = 0;
 //@         lanes(step)
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
-//@         if has(model, "kept") and has(model.kept, step.place) then
-${step.place}_kept = true;
-//@         end
+//@         note_kept(step.place)
 //@     elseif op == "global" and call == "items_take" then
 items_take(args, items);
 //@     elseif op == "global" and call == "items_done" then

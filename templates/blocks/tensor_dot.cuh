@@ -1,4 +1,6 @@
-//@ -- A dot as tcgen05: mma_NAME multiplies one stage's tiles into columns of tensor memory.
+//@ -- A dot as tcgen05: mma_NAME multiplies one stage's tiles, or a computed operand in tensor memory and a stage's tile,
+//@ -- into columns of tensor memory.
+//@ -- a, b: the operands' tensors; a is nil where the operand is computed.
 //@ -- a_offset, b_offset: of stage 0.
 //@ --
 //@ -- Instruction descriptor (PTX ISA, tcgen05 instruction descriptor), 32 bits:
@@ -12,7 +14,7 @@
 //@ param a_offset int
 //@ param b_offset int
 //@ local A, B = mma.operand[1], mma.operand[2]
-//@ local a, b = tensors[A.tensor], tensors[B.tensor]
+//@ local a, b = A.tensor and tensors[A.tensor], tensors[B.tensor]
 //@ local name, blocks, steps = "mma_" .. mma.name, mma.blocks_m, mma.k_steps
 //@ local kinds = { bf16 = "f16", fp16 = "f16", tf32 = "tf32", fp8_e4m3 = "f8f6f4", fp8_e5m2 = "f8f6f4", int8 = "i8",
 //@     uint8 = "i8" }
@@ -21,6 +23,10 @@
 //@ local sums = mma.accumulator == "int32" and 2 or 1
 //@ local descriptor = sums << 4 | formats[A.dtype] << 7 | formats[B.dtype] << 10 | (A.mn_major and 1 or 0) << 15
 //@     | (B.mn_major and 1 or 0) << 16 | mma.n // 8 << 17 | mma.m // 16 << 24
+//@ local first = a and "u32 a_stage" or "u32 a"
+//@ local word, signed, operand, bound = "b64", "s64", "a", '"l"(a_tile)'
+//@ if not a then word, signed, operand, bound = "b32", "s32", "[a]", '"r"(a)' end
+//@ local last = a and ", u32 warpgroup" or ""
 //@ local function at(k, operand, tensor)
 //@     local rows = 1
 //@     for i = 1, tensor.rank - 1 do rows = rows * tensor.tile[i] end
@@ -31,18 +37,21 @@
 
 // d = a b + (accumulate ? d : 0) for this warpgroup's rows: ${blocks} x ${steps} instructions of ${mma.m} x ${mma.n} x ${mma.k},
 // which one thread issues. They run on; see mma_commit.
-__device__ __forceinline__ void ${name}(u32 columns, u32 a_stage, u32 b_stage, u32 warpgroup, int accumulate)
+__device__ __forceinline__ void ${name}(u32 columns, ${first}, u32 b_stage${last}, int accumulate)
 {
     if (threadIdx.x % 128 < 32 && elect_one()) {
-//@ local code = swizzle(a.swizzle).wgmma
+//@ if a then
+//@     local code = swizzle(a.swizzle).wgmma
         u32 a = shared_address(${a_offset} + a_stage * ${a.tile_bytes}) + warpgroup * ${blocks} * ${A.block_bytes};
         u64 a_tile = matrix_descriptor(a, ${A.leading_bytes}, ${A.stride_bytes}, ${code});
+//@ end
 //@ local code = swizzle(b.swizzle).wgmma
         u32 b = shared_address(${b_offset} + b_stage * ${b.tile_bytes});
         u64 b_tile = matrix_descriptor(b, ${B.leading_bytes}, ${B.stride_bytes}, ${code});
         asm volatile("{\n"
                      ".reg .pred sum, all;\n"
-                     ".reg .b64 a, b;\n"
+                     ".reg .b64 b;\n"
+                     ".reg .${word} a;\n"
                      ".reg .b32 d;\n"
                      "setp.ne.b32 sum, %3, 0;\n"
                      "setp.eq.b32 all, 0, 0;\n"
@@ -50,14 +59,15 @@ __device__ __forceinline__ void ${name}(u32 columns, u32 a_stage, u32 b_stage, u
 //@     local b_at, flag = at(k, B, b) // 16, k == 0 and "sum" or "all"
                      "add.s64 b, %2, ${b_at};\n"
 //@     for block = 0, blocks - 1 do
-//@         local a_at, column = (at(k, A, a) + block * A.block_bytes) // 16, block * mma.n
-                     "add.s64 a, %1, ${a_at};\n"
+//@         local a_at, column = (block * steps + k) * 8, block * mma.n -- 32 bytes are 8 columns
+//@         if a then a_at = (at(k, A, a) + block * A.block_bytes) // 16 end
+                     "add.${signed} a, %1, ${a_at};\n"
                      "add.s32 d, %0, ${column};\n"
-                     "tcgen05.mma.cta_group::1.kind::${kind} [d], a, b, ${descriptor}, ${flag};\n"
+                     "tcgen05.mma.cta_group::1.kind::${kind} [d], ${operand}, b, ${descriptor}, ${flag};\n"
 //@     end
 //@ end
                      "}" ::"r"(columns),
-                     "l"(a_tile), "l"(b_tile), "r"(accumulate)
+                     ${bound}, "l"(b_tile), "r"(accumulate)
                      : "memory");
     }
 }

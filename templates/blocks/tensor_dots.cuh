@@ -2,6 +2,20 @@
 //@ -- Plan.
 //@ param model table
 //@ local plan = model
+//@ local loaded = {}
+//@ for _, step in ipairs(plan.role.consumer.step) do
+//@     local held = step.op == "read" and has(step, "place") and has(step, "tensor") and plan.place[step.place]
+//@     if held and held.kind == "operand" and step.call and not loaded[step.call] then
+//@         local name = step.tensor
+//@         loaded[step.call] = true
+//@ include "blocks/operand_load.cuh" name = step.call:sub(1, -9), tensor = plan.tensor[name],
+//@     offset = plan.shared[step.ring .. "." .. name].offset, blocks = plan.mma[1].blocks_m,
+//@     words = held.registers // plan.mma[1].blocks_m, block_rows = 64, dtype = held.dtype,
+//@     half = has(plan, "half") and plan.half[step.place] or -1,
+//@     less = has(plan, "less") and plan.less[step.place] or 0
+
+//@     end
+//@ end
 //@ include "blocks/tensor_memory.cuh" model = plan
 
 //@ include "blocks/tensor_order.cuh" roles = plan.role, groups = plan.memory.groups,

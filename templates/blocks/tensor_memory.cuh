@@ -77,6 +77,30 @@ __device__ __forceinline__ void products_end(products p, u32 consumer)
 //@     return table.concat(all)
 //@ end
 //@ for _, p in ipairs(model.place) do
+//@     if p.kind == "operand" then
+//@         local blocks = model.mma[1].blocks_m
+//@         local each, first = p.registers // blocks, model.column[p.name]
+
+// An operand that threads made, before the products that read it: of 16 lanes and 4 words two a thread.
+__device__ __forceinline__ void ${p.name}_put(products p, const u32 (&a)[${blocks}][${each}])
+{
+    const u32 at = p.columns + ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
+//@         for block = 0, blocks - 1 do
+//@             for _, piece in ipairs(pieces(each * 4)) do
+//@                 local count, from = piece.size * 2, piece.at * 2
+//@                 local holes = lines(count, function(i) return "%" .. i + 1 end, ', "\n                 "')
+//@                 local bindings = lines(count, function(i)
+//@                     return '"r"(a[' .. block .. "][" .. from + i .. "])"
+//@                 end, ",\n                   ")
+//@                 local column = block * each * 2 + piece.at * 4
+    asm volatile("tcgen05.st.sync.aligned.16x128b.x${piece.size}.b32 [%0], {${holes}};" ::"r"(at + ${column}),
+                 ${bindings}
+                 : "memory");
+//@             end
+//@         end
+    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
+}
+//@     end
 //@     if p.kind == "accumulator" then
 //@         local blocks = model.mma[1].blocks_m
 //@         local each = p.registers // blocks

@@ -1,4 +1,4 @@
-/* Sums in tensor memory (tcgen05): which columns they have, and the barriers by which products are waited for.
+/* Sums and computed operands in tensor memory (tcgen05): which columns they have, and the barriers by which products are waited for.
  *
  * A warpgroup's products are what a wgmma's are: they join groups, which end in order, and MMA_WAIT waits until so many
  * are left. Here a group ends by an arrival on an mbarrier, of which a consumer has n: group i arrives on barrier i % n,
@@ -96,11 +96,12 @@ int pipeline_memory(struct pipeline *x)
     if (!x->l->arch->tensor_columns)
         return 0;
     for (int i = 0; i < p->place_count && !status; i++) {
-        if (p->place[i].kind != PLAN_PLACE_ACCUMULATOR)
+        const bool sums = p->place[i].kind == PLAN_PLACE_ACCUMULATOR;
+        if (!sums && p->place[i].kind != PLAN_PLACE_OPERAND)
             continue;
         status = family_add_value(p, plan_text(p, "column.%s", p->place[i].name), columns);
         columns += 2 * p->place[i].registers;
-        if (!status && is_kept(x->d.consumer, plan_some(i)))
+        if (!status && (!sums || is_kept(x->d.consumer, plan_some(i))))
             status = family_add_value(p, plan_text(p, "kept.%s", p->place[i].name), 1);
     }
     while (all < consumers * columns)
