@@ -136,6 +136,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
 //@ if plan.role.producer.registers > 0 then
         producer_registers();
 //@ end
+//@ if tensor then
+        products_allocate();
+//@ end
 //@ if gathers and not by_row then
         {
 //@ elseif gathers then
@@ -169,6 +172,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
             dependency_trigger();
 //@ end
         }
+//@ if tensor then
+        products_free();
+//@ end
     } else {
 //@ if plan.role.producer.registers > 0 then
         consumer_registers();
@@ -185,7 +191,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
         profile_end(stamps, 1 + consumer);
 //@ end
 //@ if tensor then
-        products_end(sums, consumer);
+        products_end();
 //@ end
     }
 }

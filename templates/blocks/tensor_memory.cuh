@@ -6,6 +6,8 @@
 //@ param model table
 //@ local consumers, all = model.role.consumer.instances, model.barrier.all_barrier
 //@ local number = model.memory.groups * consumers
+//@ local last = all.id + 1 -- where they meet at the end
+//@ local warp = model.role.producer.first_warp + model.role.producer.warps - 1
 //@ local done, place = model.shared["memory.done"].offset, model.shared["memory.place"].offset
 // A consumer's columns, how many groups of products it has issued, and of how many it has seen the end.
 struct products {
@@ -27,41 +29,54 @@ __device__ __forceinline__ void products_init()
         barrier_init(products_done(0, i), 1);
 }
 
-// What the consumers did to tensor memory is done, of all of them.
-__device__ __forceinline__ void products_meet()
+//@ -- By the last of the producer's warps, which else has the least to do. ptxas (13.0.88) makes a call of it in case that
+//@ -- it fails: in front of where roles part, or among consumers, registers would be spilled for that.
+// The warp allocates for all consumers, and gives back what they have left.
+__device__ __forceinline__ void products_allocate()
 {
-    asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
-    asm volatile("bar.sync ${all.id}, ${all.threads};" ::: "memory");
-    asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
-}
-
-// All warps of the consumers: the first allocates for all.
-__device__ __forceinline__ products products_begin(u32 consumer)
-{
-    if (consumer == 0 && threadIdx.x % 128 < 32) {
+    if (threadIdx.x / 32 == ${warp}) {
         asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], ${model.memory.columns};" ::"r"(
                          shared_address(${place}))
                      : "memory");
         asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");
+        asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
+        asm volatile("bar.arrive ${all.id}, ${all.threads};" ::: "memory");
     }
-    products_meet();
+}
+
+__device__ __forceinline__ void products_free()
+{
+    if (threadIdx.x / 32 == ${warp}) {
+        u32 columns;
+        __syncwarp();
+        asm volatile("bar.sync ${last}, ${all.threads};" ::: "memory");
+        asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
+        asm volatile("ld.shared.b32 %0, [%1];" : "=r"(columns) : "r"(shared_address(${place})) : "memory");
+        asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, ${model.memory.columns};" ::"r"(columns)
+                     : "memory");
+    }
+}
+
+// All warps of the consumers: their columns are there.
+__device__ __forceinline__ products products_begin(u32 consumer)
+{
     products p = {0, 0, 0};
+    asm volatile("bar.sync ${all.id}, ${all.threads};" ::: "memory");
+    asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
     asm volatile("ld.shared.b32 %0, [%1];" : "=r"(p.columns) : "r"(shared_address(${place})) : "memory");
     p.columns += consumer * ${model.memory.each};
     return p;
 }
 
 // The same: behind the last access of any of them.
-__device__ __forceinline__ void products_end(products p, u32 consumer)
+__device__ __forceinline__ void products_end()
 {
-    products_meet();
-    if (consumer == 0 && threadIdx.x % 128 < 32)
-        asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, ${model.memory.columns};" ::"r"(p.columns)
-                     : "memory");
+    asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
+    asm volatile("bar.arrive ${last}, ${all.threads};" ::: "memory");
 }
 //@ -- Pieces of n columns: powers of two of 8 columns each.
 //@ local function pieces(n)
-//@     local list, at, size = {}, 0, 16
+//@     local list, at, size = {}, 0, 8
 //@     while at < n // 8 do
 //@         while size > n // 8 - at do size = size // 2 end
 //@         list[#list + 1] = { at = at, size = size }

@@ -17,7 +17,7 @@
 enum {
     WARPGROUP = 128,
     LEAST_COLUMNS = 32,
-    GROUP_BARRIER = 9, /* hardware barriers of the consumers' warps, one each, and of all of them */
+    GROUP_BARRIER = 9, /* hardware barriers of each consumer's warps, and of all with the warp that allocates, two */
     ALL_BARRIER = 12,
     MOST_GROUPS = 8,
     PLACE_BYTES = 16, /* where the address of the columns is handed on */
@@ -123,7 +123,7 @@ int pipeline_memory(struct pipeline *x)
     status = status ? status : family_add_value(p, "memory.each", columns);
     status = status ? status : family_add_value(p, "memory.groups", count);
     status = status ? status : family_add_barrier(p, "group_barrier", GROUP_BARRIER, WARPGROUP);
-    status = status ? status : family_add_barrier(p, "all_barrier", ALL_BARRIER, WARPGROUP * consumers);
+    status = status ? status : family_add_barrier(p, "all_barrier", ALL_BARRIER, WARPGROUP * consumers + 32);
     if (status || !family_add_shared(p, "memory.done", 8 * count * consumers, 8, count * consumers) ||
         !family_add_shared(p, "memory.place", PLACE_BYTES, PLACE_BYTES, 1))
         return 3;
