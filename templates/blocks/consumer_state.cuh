@@ -56,7 +56,7 @@ int ${name}_next = ${chunks}${places};
 //@     elseif p.kind == "columns" then
 //@         local type = ctype(p.dtype)
 ${type} ${p.name}[${p.registers}]; // of the columns of 32 lanes each
-//@     else
+//@     elseif p.kind ~= "accumulator" or not has(model, "memory") or model.memory.stays == 0 then
 //@         local type = p.kind == "operand" and "u32" or ctype(p.dtype)
 //@         local each = p.registers // blocks
 ${type} ${p.name}[${blocks}][${each}];

@@ -9,6 +9,7 @@
 //@ param blocks int
 //@ param one_of bool
 //@ local warps = model.mma[1].kind == "mma.sync"
+//@ local stays = has(model, "memory") and model.memory.stays == 1
 //@ -- Who takes items in turn has all their rows: there is no part of them that is a consumer's own.
 //@ local shared_loop = nil
 //@ for i, step in ipairs(role.step) do if step.op == "loop" and has(step, "share") then shared_loop = i end end
@@ -329,7 +330,7 @@ for (int block = 0; block < ${blocks}; ++block) {
 //@ -- what it takes.
 //@ local function is_long(first)
 //@     for i = first, ended(first) do
-//@         if role.step[i].op == "write" then return fragment_step(role.name, i).long end
+//@         if role.step[i].op == "write" then return stays or fragment_step(role.name, i).long end
 //@     end
 //@ end
 //@ -- Where a read is: its places by dim, that of its columns so much further than the thread's first.
@@ -428,10 +429,18 @@ if (chunk < ${last}) {
 //@     end
 //@     return held_in
 //@ end
+//@ -- What a chunk takes of sums that stay in tensor memory.
+//@ local function take_sums(text, width)
+//@     for _, name in ipairs(text.sums) do
+//@         local type, count = ctype(model.place[name].dtype), width // 2
+${type} ${name}_chunk[${count}];
+${name}_take(sums, ${name}_flies, block, first_pair, ${name}_chunk);
+//@     end
+//@ end
 //@ -- One chunk of a store of t: 64 rows and a box's columns. into: registers that hold it; else they are its own.
 //@ local function part(t, number, count, into)
-//@     local long = count > 1 and fragment_step(role.name, number).long
-//@     local text = fragment_step(role.name, number, long and "chunk" or "")
+//@     local long = count > 1 and not stays and fragment_step(role.name, number).long
+//@     local text = fragment_step(role.name, number, (long or stays) and "chunk" or "")
 //@     local width, rows, elements, value, uniform = chunk_columns(t), text.at[2], text.at[3], text.value, text.at[1]
 //@     local pairs, wide, across, carrier = width // 8, bytes(t.dtype) == 4, count // blocks, number_of(t.dtype)
 //@     local type, words = wide and carrier or "u32", wide and width // 2 or width // 4
@@ -447,6 +456,7 @@ ${tensor}_two ${early}[${halves}][${pairs}];
 //@             held_in[r.tensor] = early
 //@         end
 //@     end
+//@     if stays then take_sums(text, width) end
 //@     if long then
 //@         local name, each, held = text.place, width // 2, across * width // 2
 //@         local sums = ctype(model.place[name].dtype)
@@ -544,7 +554,7 @@ for (int half = 0; half < 2; ++half) {
 //@     local t, region = model.tensor[step.tensor], model.shared.rows
 //@     -- Arithmetic on one tile alone stands behind its way through shared memory, once.
 //@     local held = has(fragment_step(role.name, number, "value"), "place")
-//@     local text = fragment_step(role.name, number, held and "held" or "value")
+//@     local text = fragment_step(role.name, number, held and "held" or stays and "chunk" or "value")
 //@     local where, from = fragment_step(role.name, number, "place"), held and text.place or ""
 //@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
 //@     local p_uniform, p_rows, p_elements = where.at[1], where.at[2], where.at[3]
@@ -570,13 +580,21 @@ for (int half = 0; half < 2; ++half) {
     #pragma unroll
     for (int part = 0; part < ${blocks} * ${across}; ++part) {
         const int block = part / ${across}, first_pair = part % ${across} * ${pairs};
+//@     if stays then
+//@         deeper()
+//@         deeper()
+//@         take_sums(text, columns)
+//@         shallower()
+//@         shallower()
+//@     end
+//@     local kept = stays and "_chunk[i * 4 + e]" or "[block][(first_pair + i) * 4 + e]"
 //@     if held then
         #pragma unroll
         for (int i = 0; i < ${pairs}; ++i)
             #pragma unroll
             for (int e = 0; e < 4; ++e)
                 staged[(threadIdx.x % 32 / 4 + e / 2 * 8) * ${stride} + i * 8 + first_column + e % 2] =
-                    ${from}[block][(first_pair + i) * 4 + e];
+                    ${from}${kept};
 //@     else
         #pragma unroll
         for (int half = 0; half < 2; ++half) {
@@ -956,7 +974,7 @@ at_${item.axis} = more ? at_${item.axis} : 0;
 //@     back(at - 1, steps[at].count)
 //@     for _, p in ipairs(model.place) do
 //@         local name = p.name
-//@         if p.kind == "accumulator" and not has(running, name) then
+//@         if p.kind == "accumulator" and not stays and not has(running, name) then
 if (${name}_flies) {
     ${name}_land(sums, ${name});
     ${name}_flies = false;
@@ -1474,6 +1492,8 @@ ${place}_next = 0;
 //@         -- Packed where its loop begins.
 //@     elseif op == "touch" and call == "lanes" then
 //@         lanes(step)
+//@     elseif op == "touch" and call and stays and model.place[step.place].kind == "accumulator" then
+${step.place}_flies = false;
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
 //@         note_kept(step.place)

@@ -84,6 +84,20 @@ __device__ __forceinline__ void products_end()
 //@     end
 //@     return list
 //@ end
+//@ -- Columns of the chunks of all stores.
+//@ local function widths()
+//@     local list, known = {}, {}
+//@     for _, t in ipairs(model.tensor) do
+//@         if t.out and has(model, "turned") and has(model.turned, t.name) then
+//@             local width = t.access == "tma" and t.tile[t.rank] or model.store_columns
+//@             for d = 1, t.rank - 1 do
+//@                 if t.access == "tma" and model.turned[t.name] == 1 and t.tile[d] > 1 then width = t.tile[d] end
+//@             end
+//@             if not known[width] then list[#list + 1], known[width] = width, true end
+//@         end
+//@     end
+//@     return list
+//@ end
 //@ local function lines(count, text, between)
 //@     local all = {}
 //@     for i = 0, count - 1 do
@@ -118,9 +132,39 @@ __device__ __forceinline__ void ${p.name}_put(products p, const u32 (&a)[${block
 //@     end
 //@     if p.kind == "accumulator" then
 //@         local blocks = model.mma[1].blocks_m
-//@         local each = p.registers // blocks
-//@         local type, bound, n = ctype(p.dtype), ctype(p.dtype) == "int" and "r" or "f", each * 2
+//@         local each, n = p.cols // 2, p.cols
+//@         local type, bound = ctype(p.dtype), ctype(p.dtype) == "int" and "r" or "f"
 //@         local first = model.column[p.name]
+//@         for _, taken in ipairs(model.memory.stays == 1 and widths() or {}) do
+//@             local count = taken // 2
+
+// ${taken} columns of 64 rows; zeros where no product was made.
+__device__ __forceinline__ void ${p.name}_take(products p, bool there, int block, int first_pair, ${type} (&d)[${count}])
+{
+    const u32 at = p.columns + ${first} + block * ${n} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
+    #pragma unroll
+    for (int i = 0; i < ${count}; ++i)
+        d[i] = 0;
+    if (there) {
+//@             for _, piece in ipairs(pieces(taken)) do
+//@                 local count, from = piece.size * 4, piece.at * 4
+//@                 local holes = lines(count, function(i) return "%" .. i end, ', "\n                     "')
+//@                 local bindings = lines(count, function(i) return '"=' .. bound .. '"(d[' .. from + i .. "])" end,
+//@                     ",\n                       ")
+//@                 local column = piece.at * 8
+        asm volatile("tcgen05.ld.sync.aligned.16x256b.x${piece.size}.b32 {${holes}}, [%${count}];"
+                     : ${bindings}
+                     : "r"(at + ${column})
+                     : "memory");
+//@             end
+        asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+        #pragma unroll
+        for (int i = 0; i < ${count}; ++i)
+            asm volatile("" : "+${bound}"(d[i])); // no use of a register before the wait for it
+    }
+}
+//@         end
+//@         if model.memory.stays == 0 then
 
 // The sums, once their products have ended.
 __device__ __forceinline__ void ${p.name}_land(products p, ${type} (&d)[${blocks}][${each}])
@@ -148,6 +192,7 @@ __device__ __forceinline__ void ${p.name}_land(products p, ${type} (&d)[${blocks
         for (int i = 0; i < ${each}; ++i)
             asm volatile("" : "+${bound}"(d[block][i]));
 }
+//@         end
 //@         if has(model, "kept") and has(model.kept, p.name) then
 
 // Sums that threads computed on, before the products that add to them.

@@ -221,7 +221,7 @@ int pipeline_accumulator(struct pipeline *x, int op, const char *name)
                                                             .dtype = o->tile.dtype,
                                                             .rows = x->d.rows / x->d.abreast,
                                                             .cols = o->tile.columns,
-                                                            .registers = sums / 2,
+                                                            .registers = x->d.in_memory ? PIPELINE_OF_CHUNK : sums / 2,
                                                             .shared = -1});
     if (!place)
         return 3;
@@ -730,6 +730,7 @@ static int decide(struct pipeline *x)
                                            "without a branch of its own; all lanes wait"))
         return 3;
     status = choose_consumers(x) | choose_blocks(x);
+    x->d.in_memory = pipeline_stays_in_memory(x);
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status |= dot(x, i);

@@ -12,6 +12,7 @@
 enum {
     PIPELINE_ROWS = 64,    /* of a wgmma */
     PIPELINE_K_BYTES = 32, /* of its operands along k, and of an mma.sync's */
+    PIPELINE_OF_CHUNK = 32, /* registers of sums that stay in tensor memory: of a chunk of a store */
     PIPELINE_BESIDE_LATE = 16, /* registers of a consumer beside sums and late results: what ptxas takes in a turn */
 };
 
@@ -258,6 +259,8 @@ int pipeline_early_operands(struct pipeline *x);
 
 /* ---- pipeline_memory.c: sums in tensor memory, nothing where there is none ----------------------------------------- */
 
+/* Nothing but stores reads what dots give: a chunk at a time comes into registers. */
+bool pipeline_stays_in_memory(const struct pipeline *x);
 int pipeline_memory_bytes(const struct pipeline *x); /* of shared memory */
 int pipeline_memory(struct pipeline *x);             /* columns, barriers; once the steps are there. 0, 1, 3 */
 

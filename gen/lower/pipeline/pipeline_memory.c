@@ -28,6 +28,39 @@ int pipeline_memory_bytes(const struct pipeline *x)
     return x->l->arch->tensor_columns ? PLACE_BYTES + 8 * MOST_GROUPS * x->d.consumers : 0;
 }
 
+bool pipeline_stays_in_memory(const struct pipeline *x)
+{
+    bool stays = x->l->arch->tensor_columns > 0;
+    for (int i = 0; i < x->program->op_count && stays; i++) {
+        const struct program_op *o = &x->program->op[i];
+        int row_spans = 0; /* along several rows go out by elements from registers */
+        switch (o->kind) {
+        case PROGRAM_DOT:
+            stays = x->d.work.op[i].parent >= 0 && x->d.work.op[x->d.work.op[i].parent].parent < 0 &&
+                    derive_starts_from_zero(&x->d, i);
+            break;
+        case PROGRAM_LOOP:
+            stays = !o->parts;
+            break;
+        case PROGRAM_STORE:
+            for (int d = 0; d < x->plan->tensor[o->tensor].rank; d++)
+                row_spans += !o->at[d].column && o->at[d].length > 1;
+            stays = row_spans <= 1 && o->arg[0].columns > 1 && x->d.work.op[i].parent < 0;
+            break;
+        case PROGRAM_LOAD:
+        case PROGRAM_GATHER:
+        case PROGRAM_TRANSPOSE:
+        case PROGRAM_PARAM:
+        case PROGRAM_END:
+        case PROGRAM_RESULT:
+            break;
+        default:
+            stays = false;
+        }
+    }
+    return stays;
+}
+
 /* Groups on their way. */
 struct flight {
     int own, met; /* that a thread has not seen; that one may not have seen when all met last, and those since */
@@ -100,7 +133,7 @@ int pipeline_memory(struct pipeline *x)
         if (!sums && p->place[i].kind != PLAN_PLACE_OPERAND)
             continue;
         status = family_add_value(p, plan_text(p, "column.%s", p->place[i].name), columns);
-        columns += 2 * p->place[i].registers;
+        columns += sums ? x->d.blocks * p->place[i].cols : 2 * p->place[i].registers;
         if (!status && (!sums || is_kept(x->d.consumer, plan_some(i))))
             status = family_add_value(p, plan_text(p, "kept.%s", p->place[i].name), 1);
     }
@@ -119,6 +152,7 @@ int pipeline_memory(struct pipeline *x)
         return program_refuse(x->l, x->program->loc, "TENSOR-MEMORY",
                               "%d groups of products are told apart at once, at most %d can be; write fewer dots", count,
                               MOST_GROUPS);
+    status = status ? status : family_add_value(p, "memory.stays", x->d.in_memory);
     status = status ? status : family_add_value(p, "memory.columns", all);
     status = status ? status : family_add_value(p, "memory.each", columns);
     status = status ? status : family_add_value(p, "memory.groups", count);
