@@ -632,8 +632,7 @@ static int memory_and_roles(struct pipeline *x)
         x->d.turns = p->barrier_count;
     }
     const struct budgets budget = budgets(x);
-    /* Sums in tensor memory leave registers enough; and ptxas (13.0.88) spills beside setmaxnreg and tcgen05.alloc. */
-    const bool warp = pipeline_warp_fills(x), even = warp || x->l->arch->tensor_columns;
+    const bool warp = pipeline_warp_fills(x), even = warp || pipeline_shares_evenly(x);
     if (!family_add_role(p, "producer", 1, warp ? 4 * consumers : 0, warp ? 1 : 4, even ? 0 : budget.producer) ||
         !family_add_role(p, "consumer", consumers, warp ? 0 : 4, 4 * consumers, even ? 0 : budget.consumer))
         return 3;
@@ -689,7 +688,7 @@ static int registers(struct pipeline *x)
         if (p->place[i].kind == PLAN_PLACE_ACCUMULATOR || p->place[i].kind == PLAN_PLACE_FRAGMENT ||
             p->place[i].kind == PLAN_PLACE_OPERAND || p->place[i].kind == PLAN_PLACE_LATE)
             sum += p->place[i].registers;
-    p->registers_estimate = sum > x->held ? sum : x->held;
+    p->registers_estimate = sum > x->held || x->d.in_memory ? sum : x->held;
     const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
     p->register_limit = most->set ? (int)most->integer : 0;
     p->allow_spills = spills->set && spills->integer;

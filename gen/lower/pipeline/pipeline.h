@@ -261,6 +261,7 @@ int pipeline_early_operands(struct pipeline *x);
 
 /* Nothing but stores reads what dots give: a chunk at a time comes into registers. */
 bool pipeline_stays_in_memory(const struct pipeline *x);
+bool pipeline_shares_evenly(const struct pipeline *x); /* all threads keep the registers that they begin with */
 int pipeline_memory_bytes(const struct pipeline *x); /* of shared memory */
 int pipeline_memory(struct pipeline *x);             /* columns, barriers; once the steps are there. 0, 1, 3 */
 

@@ -17,6 +17,8 @@
 enum {
     WARPGROUP = 128,
     LEAST_COLUMNS = 32,
+    UPPER_HALF = 16 << 16, /* of an address: lane 16 */
+    OTHER_REGISTERS = 24,  /* of a thread beside its places */
     GROUP_BARRIER = 9, /* hardware barriers of each consumer's warps, and of all with the warp that allocates, two */
     ALL_BARRIER = 12,
     MOST_GROUPS = 8,
@@ -121,22 +123,85 @@ static bool is_kept(const struct plan_role *role, int place)
     return false;
 }
 
+/* Beside tcgen05.alloc, which may call, ptxas (13.0.88) spills what roles have in common where they have setmaxnreg. */
+bool pipeline_shares_evenly(const struct pipeline *x)
+{
+    const int share = x->l->arch->registers_per_sm / x->blocks_per_sm / pipeline_threads(x) / 8 * 8;
+    const int taken = pipeline_registers_taken(x) + OTHER_REGISTERS;
+    return x->d.in_memory || (x->l->arch->tensor_columns && (taken > x->held ? taken : x->held) <= share);
+}
+
+/* Of 64 rows a warp has the first or the last 16 of its 32 lanes: columns count twice. An operand lies in the lanes of
+ * the sums that it is multiplied into. half[place], 0 or 1. */
+static void choose_halves(const struct plan *p, const struct plan_role *role, int blocks, int *half)
+{
+    int used[2] = {0, 0};
+    for (int i = 0; i < p->place_count; i++) {
+        const struct plan_place *q = &p->place[i];
+        int forced = -1;
+        if (q->kind != PLAN_PLACE_ACCUMULATOR)
+            continue;
+        for (int s = 0; s < role->step_count; s++) {
+            const int operand = plan_number(role->step[s].place2);
+            if (role->step[s].op == PLAN_MMA && role->step[s].place == plan_some(i) && operand >= 0 &&
+                half[operand] >= 0)
+                forced = half[operand];
+        }
+        half[i] = forced >= 0 ? forced : used[1] < used[0];
+        used[half[i]] += blocks * q->cols;
+        for (int s = 0; s < role->step_count; s++) {
+            const int operand = plan_number(role->step[s].place2);
+            if (role->step[s].op != PLAN_MMA || role->step[s].place != plan_some(i) || operand < 0 ||
+                half[operand] >= 0)
+                continue;
+            half[operand] = half[i];
+            used[half[i]] += 2 * p->place[operand].registers;
+        }
+    }
+}
+
+/* Columns of a consumer, a value for each place: where it begins, with its first lane in the upper half. -1: the lanes
+ * do not suit. -2: out of memory. */
+static int place_columns(struct plan *p, const struct plan_role *role, int blocks)
+{
+    int used[2] = {0, 0}, *half = plan_alloc(p, sizeof *half * ((size_t)p->place_count + 1));
+    if (!half)
+        return -2;
+    for (int i = 0; i < p->place_count; i++)
+        half[i] = -1;
+    choose_halves(p, role, blocks, half);
+    for (int s = 0; s < role->step_count; s++) {
+        const struct plan_step *q = &role->step[s];
+        if (q->op == PLAN_MMA && q->place2 && half[plan_number(q->place)] != half[plan_number(q->place2)])
+            return -1;
+    }
+    for (int i = 0; i < p->place_count; i++) {
+        const bool sums = p->place[i].kind == PLAN_PLACE_ACCUMULATOR;
+        if ((!sums && p->place[i].kind != PLAN_PLACE_OPERAND) || half[i] < 0)
+            continue;
+        if (family_add_value(p, plan_text(p, "column.%s", p->place[i].name), half[i] * UPPER_HALF + used[half[i]]) ||
+            ((!sums || is_kept(role, plan_some(i))) &&
+             family_add_value(p, plan_text(p, "kept.%s", p->place[i].name), 1)))
+            return -2;
+        used[half[i]] += sums ? blocks * p->place[i].cols : 2 * p->place[i].registers;
+    }
+    return used[0] > used[1] ? used[0] : used[1];
+}
+
 int pipeline_memory(struct pipeline *x)
 {
     struct plan *p = x->plan;
     const int consumers = x->d.consumers, limit = x->l->arch->tensor_columns / x->blocks_per_sm;
-    int columns = 0, all = LEAST_COLUMNS, status = 0;
+    int all = LEAST_COLUMNS, status = 0;
     if (!x->l->arch->tensor_columns)
         return 0;
-    for (int i = 0; i < p->place_count && !status; i++) {
-        const bool sums = p->place[i].kind == PLAN_PLACE_ACCUMULATOR;
-        if (!sums && p->place[i].kind != PLAN_PLACE_OPERAND)
-            continue;
-        status = family_add_value(p, plan_text(p, "column.%s", p->place[i].name), columns);
-        columns += sums ? x->d.blocks * p->place[i].cols : 2 * p->place[i].registers;
-        if (!status && (!sums || is_kept(x->d.consumer, plan_some(i))))
-            status = family_add_value(p, plan_text(p, "kept.%s", p->place[i].name), 1);
-    }
+    const int columns = place_columns(p, x->d.consumer, x->d.blocks);
+    if (columns == -2)
+        return 3;
+    if (columns < 0)
+        return program_refuse(x->l, x->program->loc, "TENSOR-MEMORY",
+                              "an operand that threads compute is multiplied into sums of several lanes; write another "
+                              "architecture");
     while (all < consumers * columns)
         all *= 2;
     if (all > limit) {
