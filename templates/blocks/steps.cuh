@@ -972,6 +972,13 @@ at_${item.axis} = more ? at_${item.axis} : 0;
 //@         end
 //@     end
 //@     back(at - 1, steps[at].count)
+//@     local lands = false
+//@     for _, p in ipairs(model.place) do
+//@         lands = lands or p.kind == "accumulator" and not has(running, p.name)
+//@     end
+//@     if lands then
+mma_landed();
+//@     end
 //@     for _, p in ipairs(model.place) do
 //@         local name = p.name
 //@         if p.kind == "accumulator" and not stays and not has(running, name) then

@@ -39,7 +39,6 @@ __device__ __forceinline__ void products_allocate()
                          shared_address(${place}))
                      : "memory");
         asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");
-        asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
         asm volatile("bar.arrive ${all.id}, ${all.threads};" ::: "memory");
     }
 }
@@ -48,9 +47,10 @@ __device__ __forceinline__ void products_free()
 {
     if (threadIdx.x / 32 == ${warp}) {
         u32 columns;
-        __syncwarp();
+//@ if model.role.producer.warps == 1 then
+        __syncwarp(); // one lane has filled rings
+//@ end
         asm volatile("bar.sync ${last}, ${all.threads};" ::: "memory");
-        asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
         asm volatile("ld.shared.b32 %0, [%1];" : "=r"(columns) : "r"(shared_address(${place})) : "memory");
         asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, ${model.memory.columns};" ::"r"(columns)
                      : "memory");
@@ -62,7 +62,6 @@ __device__ __forceinline__ products products_begin(u32 consumer)
 {
     products p = {0, 0, 0};
     asm volatile("bar.sync ${all.id}, ${all.threads};" ::: "memory");
-    asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
     asm volatile("ld.shared.b32 %0, [%1];" : "=r"(p.columns) : "r"(shared_address(${place})) : "memory");
     p.columns += consumer * ${model.memory.each};
     return p;
@@ -71,7 +70,6 @@ __device__ __forceinline__ products products_begin(u32 consumer)
 // The same: behind the last access of any of them.
 __device__ __forceinline__ void products_end()
 {
-    asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");
     asm volatile("bar.arrive ${last}, ${all.threads};" ::: "memory");
 }
 //@ -- Pieces of n columns: powers of two of 8 columns each.

@@ -34,8 +34,13 @@ __device__ __forceinline__ void ${step.call}(products &p, u32 consumer)
 //@             local more = step.count > 0 and " + " .. step.count or ""
     for (; p.seen${more} < p.groups; ++p.seen)
         barrier_wait(products_done(consumer, p.seen % ${groups}), p.seen / ${groups} & 1);
-    asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
 }
 //@         end
 //@     end
 //@ end
+
+// Sums whose products were waited for may be read.
+__device__ __forceinline__ void mma_landed()
+{
+    asm volatile("tcgen05.fence::after_thread_sync;" ::: "memory");
+}
