@@ -39,7 +39,7 @@
 //@     fills, waits, fetcher = "threadIdx.x >= " .. first, "threadIdx.x < " .. first, 0
 //@     fills_of, number_of = "", "warpgroup"
 //@ end
-//@ local producer, tensor = first // 128, has(plan, "memory") -- what takes the sums
+//@ local producer, tensor = first // 128, has(plan, "memory") 
 ${banner}
 
 //@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
@@ -51,11 +51,7 @@ ${banner}
 //@ include "blocks/start.cuh" clustered = clustered, threads = launch.block
 //@ end
 
-//@ if tensor then
-//@ include "blocks/tensor_dots.cuh" model = plan
-//@ else
-//@ include "blocks/wgmma_dots.cuh" model = plan
-//@ end
+//@ include "blocks/dots.cuh" model = plan
 
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = plan.cluster
 //@ if has(plan, "item_ring") then

@@ -1,6 +1,7 @@
 /* sm_100a: Blackwell's data-centre GPUs (B200, GB200): Hopper's bulk copies, mbarriers and clusters, and tcgen05, which
- * multiplies operands in shared memory into tensor memory. Each warpgroup has products of its own, as with wgmma: one of
- * its threads issues them, and all of its threads take the sums out. No such GPU has run what is made for it. */
+ * multiplies operands in shared memory into tensor memory. Each warpgroup has products of its own, 64 rows as with
+ * wgmma, which is half of what an instruction could take: one of its threads issues them, and all of its threads take
+ * the sums out. No such GPU has run what is made for it. */
 #include "arch/arch.h"
 
 static const struct arch_mma mma[] = {

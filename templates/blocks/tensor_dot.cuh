@@ -1,5 +1,5 @@
-//@ -- A dot as tcgen05: mma_NAME multiplies one stage's tiles, or a computed operand in tensor memory and a stage's tile,
-//@ -- into columns of tensor memory.
+//@ -- A dot as tcgen05: mma_NAME multiplies one stage's tiles, or a computed operand in tensor memory and a stage's
+//@ -- tile, into columns of tensor memory.
 //@ -- a, b: the operands' tensors; a is nil where the operand is computed.
 //@ -- a_offset, b_offset: of stage 0.
 //@ --

@@ -29,8 +29,8 @@ __device__ __forceinline__ void products_init()
         barrier_init(products_done(0, i), 1);
 }
 
-//@ -- By the last of the producer's warps, which else has the least to do. ptxas (13.0.88) makes a call of it in case that
-//@ -- it fails: in front of where roles part, or among consumers, registers would be spilled for that.
+//@ -- By the last of the producer's warps, which else has the least to do. ptxas (13.0.88) makes a call of it in case
+//@ -- that it fails: in front of where roles part, or among consumers, registers would be spilled for that.
 // The warp allocates for all consumers, and gives back what they have left.
 __device__ __forceinline__ void products_allocate()
 {

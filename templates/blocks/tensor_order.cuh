@@ -2,8 +2,8 @@
 //@ param roles table
 //@ param groups int
 //@ param barrier table
-// What the warpgroup's warps did to tensor memory before is done for the products that follow, and all of them have seen
-// the groups end that they waited for.
+// What the warpgroup's warps did to tensor memory before is done for the products that follow, and all of them have
+// seen the groups end that they waited for.
 __device__ __forceinline__ void mma_fence(u32 consumer)
 {
     asm volatile("tcgen05.fence::before_thread_sync;" ::: "memory");

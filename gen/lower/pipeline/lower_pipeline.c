@@ -254,8 +254,8 @@ static int dot(struct pipeline *x, int op)
     enum tw_dtype dtype = o->arg[1].dtype;
     int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype);
     int fault = pipeline_check_dot(x, op), status;
-    const char *name = pipeline_dot_name(x, op);
-    struct plan_mma *mma = name ? family_add_mma(x->plan, name, x->l->arch->tensor_columns ? "tcgen05" : "wgmma") : NULL;
+    const char *name = pipeline_dot_name(x, op), *kind = x->l->arch->tensor_columns ? "tcgen05" : "wgmma";
+    struct plan_mma *mma = name ? family_add_mma(x->plan, name, kind) : NULL;
     if (!mma)
         return 3;
     k->mma = x->plan->mma_count - 1;
@@ -313,11 +313,9 @@ int pipeline_registers_taken(const struct pipeline *x)
 
 int pipeline_resident(struct pipeline *x, int beside, int most)
 {
-    if (x->l->arch->tensor_columns) /* operands come from shared memory */
-        return 0;
     for (int i = 0; i < x->plan->place_count; i++) /* of numbers a row, as many as are carried */
         beside += x->plan->place[i].kind == PLAN_PLACE_ROWS ? x->plan->place[i].registers : 0;
-    for (int r = 0; r < x->d.ring_count; r++) {
+    for (int r = 0; r < x->d.ring_count && !x->l->arch->tensor_columns; r++) {
         const struct derive_ring *ring = &x->d.ring[r];
         int op = -1, users = 0;
         for (int i = 0; i < x->program->op_count; i++)

@@ -257,11 +257,11 @@ int pipeline_check_elements(const struct pipeline *x); /* that steps can read th
 /* early.NAME for each dot whose operands are found in the turn before. Once the steps are there. 0 or 3. */
 int pipeline_early_operands(struct pipeline *x);
 
-/* ---- pipeline_memory.c: sums in tensor memory, nothing where there is none ----------------------------------------- */
+/* ---- pipeline_memory.c: sums in tensor memory, nothing where there is none --------------------------------------- */
 
 /* Nothing but stores reads what dots give: a chunk at a time comes into registers. */
 bool pipeline_stays_in_memory(const struct pipeline *x);
-bool pipeline_shares_evenly(const struct pipeline *x); /* all threads keep the registers that they begin with */
+bool pipeline_shares_evenly(const struct pipeline *x); /* threads keep what registers they have */
 int pipeline_memory_bytes(const struct pipeline *x); /* of shared memory */
 int pipeline_memory(struct pipeline *x);             /* columns, barriers; once the steps are there. 0, 1, 3 */
 

@@ -1,8 +1,9 @@
-/* Sums and computed operands in tensor memory (tcgen05): which columns they have, and the barriers by which products are waited for.
+/* Sums and computed operands in tensor memory (tcgen05): which columns they have, and the barriers by which products
+ * are waited for.
  *
  * A warpgroup's products are what a wgmma's are: they join groups, which end in order, and MMA_WAIT waits until so many
- * are left. Here a group ends by an arrival on an mbarrier, of which a consumer has n: group i arrives on barrier i % n,
- * which completes phase i / n. Every thread waits for every group, once and in order, so that no phase is taken for
+ * are left. Here a group ends by an arrival on an mbarrier, of which a consumer has n: group i arrives on barrier i %
+ * n, which completes phase i / n. Every thread waits for every group, once and in order, so that no phase is taken for
  * another: which of two arrivals on two barriers comes first nobody promises. And a barrier completes no phase more
  * before all threads have seen the one before: MMA_FENCE, in front of what begins a group, is a meeting of the
  * warpgroup's warps, and n the most groups that a thread may not have seen when it comes to that meeting, with those
@@ -206,17 +207,18 @@ int pipeline_memory(struct pipeline *x)
         all *= 2;
     if (all > limit) {
         char text[300];
-        snprintf(text, sizeof text,
-                 "%d consumer%s with sums of %d columns need %d columns of tensor memory, a power of two, and a block has "
-                 "%d; write a smaller tile or fewer consumers",
-                 consumers, consumers == 1 ? "" : "s", columns, all, limit);
+        snprintf(
+            text, sizeof text,
+            "%d consumer%s with sums of %d columns need %d columns of tensor memory, a power of two, and a block has "
+            "%d; write a smaller tile or fewer consumers",
+            consumers, consumers == 1 ? "" : "s", columns, all, limit);
         return pipeline_report(x, x->l->kernel->loc, "tile", "TENSOR-MEMORY", text);
     }
     const int count = groups(x->d.consumer);
     if (count > MOST_GROUPS)
         return program_refuse(x->l, x->program->loc, "TENSOR-MEMORY",
-                              "%d groups of products are told apart at once, at most %d can be; write fewer dots", count,
-                              MOST_GROUPS);
+                              "%d groups of products are told apart at once, at most %d can be; write fewer dots",
+                              count, MOST_GROUPS);
     status = status ? status : family_add_value(p, "memory.stays", x->d.in_memory);
     status = status ? status : family_add_value(p, "memory.columns", all);
     status = status ? status : family_add_value(p, "memory.each", columns);
