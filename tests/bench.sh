@@ -58,6 +58,20 @@ ok $? "kernels of one problem and size stand together" "$work/out"
 bench specs/rows.lua --kernel softmax --device emu --mode burst --set R=8,C=64
 is 0 && grep -q '^  softmax  *burst  *verified$' "$work/out"
 ok $? "a kernel that is no problem of cuBLASLt's" "$work/out"
+bench specs/rms_norm.lua --device emu --mode burst --set R=2100,C=4096
+is 0 && grep -q '^  rms_norm_ring  *burst  *verified$' "$work/out" &&
+    says 'note: rms_norm_ring R=2100,C=4096: too large for its reference; verified at the sizes of run'
+ok $? "too much for a reference by hand: the sizes of run are verified, and it is told" "$work/err"
+mkdir "$work/large"
+sed 's/ \* scale;/;/' specs/rms_norm.cu >"$work/large/rms_norm.cu"
+cp specs/rms_norm.lua "$work/large"
+bench "$work/large/rms_norm.lua" --device emu --mode burst --set R=2100,C=4096
+is 1 && says 'rms_norm_ring R=5,C=1024: wrong result, which is not timed' && ! says 'too large'
+ok $? "... and a wrong result there is not timed" "$work/err"
+sed '/^  run /d' specs/rms_norm.lua >"$work/large/rms_norm.lua"
+bench "$work/large/rms_norm.lua" --device emu --mode burst --set R=2100,C=4096
+! is 0 && says "kernel 'rms_norm_ring' has sizes of bench too large for its reference, and none of run"
+ok $? "... and where there are none that is said" "$work/err"
 # counts SPEC KERNEL SIZES OPERATIONS: of what masks let in, element by element.
 counts() {
     bench "specs/$1.lua" --kernel "$2" --device emu --mode burst --set "$3" --json "$work/rows.json"

@@ -67,6 +67,18 @@ claims table "$work/forward.json"
 is 0 && prints '| attention forward, mean | >= 0.97 | 1.049 |  |' && prints '| attention forward, least | >= 0.88 | 1.000 |  |'
 ok $? "attention: the better of two peers, heads told apart"
 
+# Of another run: its claims are of its own rows alone, and it has none where the peer is missing there.
+{
+    row gemm_bf16 tilewright burst 4 "$(size 4096 4096 4096)"
+    row gemm_bf16 cublaslt burst 4.4 "$(size 4096 4096 4096)"
+    row attention_fwd_causal tilewright burst 0.1 "$(attention 4 16 4096 4096)"
+} | rows >"$work/newer.json"
+claims table "$work/gemm.json" "$work/forward.json" --newer "$work/newer.json"
+is 1 && prints '| gemm_bf16, M at most 128, mean | >= 1.12 | 0.800, missed |  |' &&
+    prints '| gemm_bf16, twenty shapes, mean | >= 1.03 | 1.100 |  |' &&
+    prints '| attention forward, mean | >= 0.97 | 1.049 |  |'
+ok $? "--newer: rows of two runs are not compared"
+
 # Rows of two files: the later counts. A time that must not be above its bound; rates of one run.
 {
     row with_bias_approx tilewright burst 1.05 "$(size 4096 4096 4096)"

@@ -90,6 +90,11 @@ replays "a tensor map" 0 'compared: 20496 bytes, all equal' "$work/records/tile.
 FAKE_CC=10.0 watched tile $ptx
 replays "a tensor map with the bit of Blackwell" 0 'compared: 20496 bytes, all equal' "$work/records/tile.1.record"
 
+FAKE_SHIFT=48 watched tile $ptx
+replays "parameters that begin behind a gap" 0 'compared: 20496 bytes, all equal' "$work/records/tile.1.record"
+FAKE_SHIFT=48 FAKE_LOW=1 watched tile $ptx
+replays "and a map that is mended there" 0 'compared: 20496 bytes, all equal' "$work/records/tile.1.record"
+
 FAKE_LOW=1 watched data $ptx
 replays "memory where the emulator has none: arguments are mended" 0 'all equal' "$work/records/scale.1.record"
 grep -q 'note: memory is at 0x[0-9a-f]* here: arguments are mended, pointers in memory are not' "$work/err"
@@ -206,7 +211,7 @@ cp "$good" "$work/patched"
 printf '\2' | dd of="$work/patched" bs=1 seek=8 conv=notrunc 2>"$work/log"
 replays "another version" 1 'the record is of version 2, and this program reads version 1' "$work/patched"
 patched "PTX that is none" 1 'patched:' 2 0 0 64
-patched "a parameter elsewhere" 1 'the parameters are cut off\|a parameter lies behind\|parameters of scale are others' 3 3 0 8
+patched "a parameter elsewhere" 1 'the parameters are cut off\|a parameter lies behind\|a parameter lies where another' 3 3 0 8
 patched "a block of other threads" 1 '.' 1 0 13 16
 replays "no record" 1 'it is no recorded launch' $ptx
 replays "a device" 1 '/dev/zero: error: it is no file with a size' /dev/zero
@@ -258,6 +263,18 @@ ok $? "options of run-program"
 "$program" run-program --record-memory 0 true >"$work/out" 2>"$work/err"
 [ $? -eq 2 ] && grep -q -- '--record-memory 0: write 1 to 1048576' "$work/err"
 ok $? "a wrong option of run-program"
+
+
+# ---- what an H200 gave for Triton's kernels (tests/gpu/record.sh)
+
+. tests/record/triton.sh
+shown="$work/out $work/err"
+for kind in $kinds; do
+    gzip -dc "tests/golden/records/$kind.record.gz" >"$work/$kind.record"
+    replay_of "$kind" "$work/$kind.record"
+done
+good=$work/add.record
+patched "a byte of Triton's result that is another" 1 '1 byte differs, first byte 100: ' 6 0 100 1
 
 echo "1..$count"
 exit $((failed != 0))

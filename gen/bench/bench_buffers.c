@@ -69,7 +69,8 @@ static int draw(struct bench_group *g, struct bench_buffer *b, const struct benc
     if (b->host && t->lua_fill) {
         values = tw_alloc(&c->rt, sizeof *values * ((size_t)shape_count(&b->shape) + 1));
         if (values &&
-            spec_run_fill(&c->spec, (int)(unit->kernel - c->spec.kernel), tensor, part->symbol, values, &c->diags)) {
+            spec_run_fill(&c->spec, (int)(unit->kernel - c->spec.kernel), tensor, part->symbol, SPEC_FILL_TIMED,
+                          values, &c->diags)) {
             tw_free(&c->rt, values);
             return tw_fail(error, TW_ERROR_INVALID, "the fill of %s failed", b->name);
         }

@@ -5,7 +5,10 @@
 #include "bench/group.h"
 #include "common/parallel.h"
 #include "verify/pointers.h"
+#include "verify/sizes.h"
 #include "verify/trial.h"
+
+#define MOST_BY_HAND (INT64_C(1) << 24) /* elements of all tensors */
 
 static int no_memory(struct tw_error *error)
 {
@@ -102,33 +105,70 @@ static int launch_for_trial(void *context, const struct launcher_arguments *argu
     return launcher_launch(context, arguments, error);
 }
 
-/* Against the kernel's meaning, as `run` does: all elements, or those of some work items where they are many. */
-static int verify(struct bench_part *part, struct tw_error *error)
+/* As `run` does at these sizes: against a program's meaning, all elements or those of some work items where they are
+ * many; of a kernel with its own template against the reference by hand. */
+static int verify_at(struct bench_part *part, const int64_t *symbol, struct tw_error *error)
 {
     struct bench *b = part->group->bench;
     const struct trial_request request = {.compile = &b->compile,
                                           .device = b->device,
                                           .unit = part->unit, /* its set-up's program says what is rounded */
-                                          .symbol = part->symbol,
+                                          .symbol = symbol,
                                           .inputs = INPUTS_NORMAL,
-                                          .seed = 1};
+                                          .seed = 1,
+                                          .fill_most = SPEC_FILL_TIMED};
     struct trial_way way = {.launch = launch_for_trial, .context = part->kernel->launcher};
     struct trial_result result = {0};
     struct trial trial;
     int status = trial_begin(&trial, &request, error);
     if (status == TW_OK)
-        status = launcher_workspace(part->kernel->launcher, part->symbol, &way.workspace, error);
+        status = launcher_workspace(part->kernel->launcher, symbol, &way.workspace, error);
     if (status == TW_OK)
         status = trial_run(&trial, &way, &result, error);
     trial_end(&trial);
     if (status == TW_OK && !result.passed) {
         char sizes[256];
-        sizes_print(request.unit, part->symbol, sizes, sizeof sizes);
+        sizes_print(request.unit, symbol, sizes, sizeof sizes);
         compile_say(&b->compile, DIAG_ERROR, "%s %s: wrong result, which is not timed: %s", name_of(part), sizes,
                     result.why);
         part->failed = true;
         b->failed++;
     }
+    return status;
+}
+
+/* A reference by hand, which is of all elements or none, would take longer than anybody waits. */
+static bool is_too_much_by_hand(const struct bench_part *part)
+{
+    int64_t elements = 0;
+    for (int i = 0; i < part->unit->plan.tensor_count; i++)
+        elements += shape_count(&part->shape[i]);
+    return !part->unit->as->program && elements > MOST_BY_HAND;
+}
+
+/* Where it does, at the sizes of `run` instead, which is told. */
+static int verify(struct bench_part *part, struct tw_error *error)
+{
+    struct bench *b = part->group->bench;
+    const struct option_list none = {0};
+    struct sizes run = {0};
+    char sizes[256];
+    int status = TW_OK;
+    if (!is_too_much_by_hand(part))
+        return verify_at(part, part->symbol, error);
+    if (sizes_list(&b->compile, part->unit, &none, &run) != 0 || run.count == 0)
+        status = tw_fail(error, TW_ERROR_INVALID,
+                         "kernel '%s' has sizes of bench too large for its reference, and none of run", name_of(part));
+    for (int i = 0; i < run.count && status == TW_OK && !part->failed; i++) {
+        int64_t *symbol = run.value + (size_t)i * (size_t)run.width;
+        symbol[run.width - 1] = b->device->sm_count;
+        status = verify_at(part, symbol, error);
+    }
+    sizes_free(&b->compile, &run);
+    sizes_print(part->unit, part->symbol, sizes, sizeof sizes);
+    if (status == TW_OK && !part->failed)
+        compile_say(&b->compile, DIAG_NOTE, "%s %s: too large for its reference; verified at the sizes of run",
+                    name_of(part), sizes);
     return status;
 }
 

@@ -6,7 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MOST_BOX = 256 }; /* elements of a tensor map's box along one dim */
+enum {
+    MOST_BOX = 256,      /* elements of a tensor map's box along one dim */
+    MOST_TILE = 1 << 20, /* bytes, more than any block has */
+    TILE_TEXT = 12 * SPEC_MAX_RANK
+};
 
 static int variants(const struct spec *spec, const struct spec_kernel *kernel, const struct arch *arch)
 {
@@ -15,32 +19,60 @@ static int variants(const struct spec *spec, const struct spec_kernel *kernel, c
     return kernel ? 1 : 0;
 }
 
-/* Boxes and shared memory of a tile that a ring carries: rows of boxes of at most 256 elements, or as wide as the
- * swizzle's span. */
+/* A tile as the spec writes it: { 1, 64 }. */
+static const char *tile_text(const int *tile, int rank, char *text)
+{
+    int at = 0;
+    for (int d = 0; d < rank; d++)
+        at += snprintf(text + at, (size_t)(TILE_TEXT - at), d ? ", %d" : "{ %d", tile[d]);
+    snprintf(text + at, (size_t)(TILE_TEXT - at), " }");
+    return text;
+}
+
+/* Boxes and shared memory of a tile that a ring carries: rows of boxes of at most 256 elements along each dim, or as
+ * wide as the swizzle's span. */
 static int ring_tensor(const struct spec_kernel *kernel, int number, struct plan *p, struct diag_set *diags)
 {
     const struct spec_tensor *from = &kernel->tensor[number];
     struct plan_tensor *t = &p->tensor[number];
-    int size = (int)tw_dtype_bytes(t->dtype);
-    if (t->rank != 2 || !from->tile_set || from->tile[0] <= 0 || from->tile[1] <= 0) {
+    int size = (int)tw_dtype_bytes(t->dtype), inner = t->rank - 1, tile[SPEC_MAX_RANK], status = 0;
+    bool tiled = t->rank >= 2 && from->tile_set;
+    for (int d = 0; d < t->rank; d++) {
+        tile[d] = from->tile[d];
+        tiled = tiled && tile[d] > 0;
+    }
+    if (!tiled) {
         diag_report(diags, DIAG_ERROR, from->loc, kernel->name, t->name, "RING-TILE",
-                    "a tensor in a ring has two dims and a tile; write tile = { rows, columns }");
+                    "a tensor in a ring has two dims or more and a tile; write tile = { rows, columns }");
         return 1;
     }
     int span = t->swizzle != TW_SWIZZLE_NONE ? (int)tw_swizzles[t->swizzle].span : 0;
-    int unit = (span ? span : 16) / size, columns = from->tile[1], status = 0;
-    if (from->tile[0] > MOST_BOX) {
+    int unit = (span ? span : 16) / size, columns = tile[inner];
+    int64_t rows = 1;
+    char text[TILE_TEXT], better[TILE_TEXT];
+    for (int d = 0; d < inner; d++) {
+        rows *= tile[d] < MOST_BOX ? tile[d] : MOST_BOX;
+        if (tile[d] <= MOST_BOX)
+            continue;
+        tile[d] = MOST_BOX;
         diag_report(diags, DIAG_ERROR, from->loc, kernel->name, t->name, "TMA-BOX",
-                    "tile = { %d, %d } has %d rows, and a box takes up to %d; write tile = { %d, %d }", from->tile[0],
-                    columns, from->tile[0], MOST_BOX, MOST_BOX, columns);
+                    "tile = %s has %d %s, and a box takes up to %d; write tile = %s",
+                    tile_text(from->tile, t->rank, text), from->tile[d], t->rank == 2 ? "rows" : "in one dim", MOST_BOX,
+                    tile_text(tile, t->rank, better));
         status = 1;
     }
     if (columns % unit) {
+        tile[inner] = (columns + unit - 1) / unit * unit;
         diag_report(diags, DIAG_ERROR, from->loc, kernel->name, t->name, "TMA-SPAN",
-                    "%d columns of %s are %d bytes, no multiple of the %d %s; write tile = { %d, %d }", columns,
+                    "%d columns of %s are %d bytes, no multiple of the %d %s; write tile = %s", columns,
                     tw_dtype_name(t->dtype), columns * size, unit * size,
-                    span ? "that the swizzle spans" : "that a box is made of", from->tile[0],
-                    (columns + unit - 1) / unit * unit);
+                    span ? "that the swizzle spans" : "that a box is made of", tile_text(tile, t->rank, better));
+        status = 1;
+    }
+    if (!status && rows * columns * size > MOST_TILE) {
+        diag_report(diags, DIAG_ERROR, from->loc, kernel->name, t->name, "SMEM",
+                    "tile = %s are %lld bytes, more than a block's shared memory; write a smaller tile",
+                    tile_text(tile, t->rank, text), (long long)(rows * columns * size));
         status = 1;
     }
     if (status)
@@ -51,12 +83,11 @@ static int ring_tensor(const struct spec_kernel *kernel, int number, struct plan
     field_reads_add(&p->reads, FIELD_SWIZZLE, number);
     t->access = PLAN_ACCESS_TMA;
     t->align = 16;
-    t->tile[0] = from->tile[0];
-    t->tile[1] = from->tile[1];
-    t->box[0] = from->tile[0];
-    t->box[1] = width;
-    t->boxes = from->tile[1] / width;
-    t->box_bytes = from->tile[0] * width * size;
+    for (int d = 0; d < t->rank; d++)
+        t->tile[d] = t->box[d] = tile[d];
+    t->box[inner] = width;
+    t->boxes = columns / width;
+    t->box_bytes = (int)rows * width * size;
     t->tile_bytes = t->boxes * t->box_bytes;
     return 0;
 }

@@ -169,6 +169,7 @@ struct fill_call {
     const struct spec_kernel *kernel;
     const struct spec_tensor *tensor;
     const int64_t *dims;
+    int64_t most;
     double *to;
 };
 
@@ -202,7 +203,9 @@ static int fill(lua_State *L)
         lua_rawseti(L, n, d + 1);
     }
     luaL_checkstack(L, SPEC_MAX_RANK + 4, "fill");
-    for (int64_t e = 0; e < count; e++) {
+    const int64_t slice = t->rank > 0 && extent[0] > 0 ? count / extent[0] : count;
+    const int64_t own = count <= c->most ? count : slice > c->most ? slice : c->most / slice * slice;
+    for (int64_t e = 0; e < own; e++) {
         lua_rawgeti(L, LUA_REGISTRYINDEX, t->lua_fill);
         for (int d = 0; d < t->rank; d++)
             lua_pushinteger(L, at[d]);
@@ -215,14 +218,18 @@ static int fill(lua_State *L)
         for (int d = t->rank - 1; d >= 0 && ++at[d] == extent[d]; d--)
             at[d] = 0;
     }
+    for (int64_t e = own; e < count; e++)
+        c->to[e] = c->to[e - own];
     return 0;
 }
 
-int spec_run_fill(struct spec *spec, int kernel, int tensor, const int64_t *dims, double *to, struct diag_set *diags)
+int spec_run_fill(struct spec *spec, int kernel, int tensor, const int64_t *dims, int64_t most, double *to,
+                  struct diag_set *diags)
 {
     struct spec_store *store = spec->arena;
     const struct spec_kernel *k = &spec->kernel[kernel];
-    struct fill_call c = {.spec = spec, .kernel = k, .tensor = &k->tensor[tensor], .dims = dims, .to = to};
+    struct fill_call c = {
+        .spec = spec, .kernel = k, .tensor = &k->tensor[tensor], .dims = dims, .most = most, .to = to};
     char path[160];
     struct sandbox_error error;
     sandbox_set_instruction_limit(store->sandbox, MOST_INSTRUCTIONS);

@@ -211,7 +211,8 @@ static int draw(struct tune_timer *t, int tensor, struct tw_error *error)
     if (host && from->lua_fill) {
         values = tw_alloc(&t->rt, sizeof *values * ((size_t)shape_count(&b->shape) + 1));
         if (values &&
-            spec_run_fill(&c->spec, (int)(unit->kernel - c->spec.kernel), tensor, t->symbol, values, &c->diags)) {
+            spec_run_fill(&c->spec, (int)(unit->kernel - c->spec.kernel), tensor, t->symbol, SPEC_FILL_TIMED,
+                          values, &c->diags)) {
             tw_free(&t->rt, values);
             tw_free(&t->rt, host);
             return tw_fail(error, TW_ERROR_INVALID, "the fill of %s failed", from->name);

@@ -146,17 +146,33 @@ static double evaluate(const struct expr_graph *g, int node, const int64_t *symb
     return node >= 0 && expr_eval_int(g, node, symbol, &value) ? (double)value : -1.0;
 }
 
-/* Items of a block's own: those of the Plan, or the blocks of its grid. */
-static double items_of(const struct plan *p, const int64_t *symbol)
+/* A number among the values that the templates see, by both parts of its name; 0: there is none. */
+static double value_of(const struct plan *p, const char *name, const char *of)
+{
+    const size_t length = strlen(name);
+    for (int i = 0; i < p->value_count; i++)
+        if (strncmp(p->value[i].name, name, length) == 0 && strcmp(p->value[i].name + length, of) == 0)
+            return (double)p->value[i].integer;
+    return 0.0;
+}
+
+/* Items of a block's own: those of the Plan, or the blocks of its grid. *whole: with those that have nothing to do,
+ * where an axis' tiles do not fill its last cluster. */
+static double items_of(const struct plan *p, const int64_t *symbol, double *whole)
 {
     double items = 1.0;
+    *whole = 1.0;
     for (int i = 0; i < p->item_count && !p->item[i].share; i++) {
         const double extent = evaluate(&p->fused, p->item[i].extent, symbol);
-        items *= extent < 0 ? 1.0 : ceil(extent / p->item[i].tile);
+        const double cluster = p->item[i].axis >= 0 ? value_of(p, "cluster.", p->axis[p->item[i].axis]) : 1.0;
+        const double tiles = extent < 0 ? 1.0 : ceil(extent / p->item[i].tile);
+        items *= tiles;
+        *whole *= cluster > 1.0 ? ceil(tiles / cluster) * cluster : tiles;
     }
     for (int i = 0; i < 3 && p->item_count == 0; i++) {
         const double blocks = evaluate(&p->graph, p->launch.grid[i], symbol);
         items *= blocks < 0 ? 1.0 : blocks;
+        *whole = items;
     }
     return items;
 }
@@ -178,10 +194,7 @@ static double outputs_of(const struct plan *p, const int64_t *symbol)
  * leaves zeros. No item is cut where they fill whole waves. */
 static double cut_of(const struct plan *p, double waves, const struct rates *r)
 {
-    double bytes = 0.0;
-    for (int i = 0; i < p->value_count; i++)
-        if (strcmp(p->value[i].name, "parts.bytes") == 0)
-            bytes = (double)p->value[i].integer;
+    const double bytes = value_of(p, "parts.", "bytes");
     const double others = waves < 1.0 ? ceil(1.0 / waves) - 1.0 : 1.0;
     return bytes * (1.0 + 2.0 * others) / r->l2 + 2.0 * r->latency;
 }
@@ -195,11 +208,12 @@ struct model_time model_time(const struct plan *p, const int64_t *symbol, const 
     for (int i = 0; i < 3; i++)
         cluster *= p->launch.cluster[i] > 1 ? p->launch.cluster[i] : 1;
     const double blocks = p->blocks_per_sm > 0 ? p->blocks_per_sm : 1;
-    const double items = items_of(p, symbol), slots = floor((double)device->sms / cluster) * cluster * blocks;
+    double whole;
+    const double items = items_of(p, symbol, &whole), slots = floor((double)device->sms / cluster) * cluster * blocks;
     if (items <= 0 || slots <= 0)
         return t;
     t.items = (int64_t)items;
-    const double filled = ceil(items / cluster) * cluster / slots;
+    const double filled = ceil(whole / cluster) * cluster / slots;
     const bool shares = p->item_count > 0 && p->item[p->item_count - 1].share && filled < ceil(filled);
     t.waves = shares ? filled : ceil(filled);
     const double on_one = fmin(blocks, ceil(items / device->sms)); /* blocks that share a multiprocessor */

@@ -98,7 +98,8 @@ static int run_fill(struct trial *t, int number, double **values, struct tw_erro
     if (!*values)
         return no_memory(error);
     int kernel = (int)(r->unit->kernel - r->compile->spec.kernel);
-    int status = spec_run_fill(&r->compile->spec, kernel, number, r->symbol, *values, &r->compile->diags);
+    int status = spec_run_fill(&r->compile->spec, kernel, number, r->symbol, r->fill_most ? r->fill_most : INT64_MAX,
+                               *values, &r->compile->diags);
     if (status == 0)
         return TW_OK;
     tw_free(&r->compile->rt, *values);

@@ -19,6 +19,7 @@ struct trial_request {
     const int64_t *symbol;           /* by plan.symbol */
     enum inputs_kind inputs;
     uint64_t seed;
+    int64_t fill_most;               /* of spec_run_fill; 0: fills that are functions are called for all elements */
     bool padded;                     /* rows farther apart than dense, where strides are arguments */
     int (*stop)(void *context);      /* as struct program_reference's, or NULL */
     void *stop_context;

@@ -65,6 +65,9 @@ static int read_parameters(struct reading *r, uint32_t count, const unsigned cha
         if (record->parameter[i].offset > record->params_bytes ||
             record->parameter[i].bytes > record->params_bytes - record->parameter[i].offset)
             return damaged(r, "a parameter lies behind the last one's bytes");
+    for (uint32_t i = 1; i < count; i++)
+        if (record->parameter[i].offset < record->parameter[i - 1].offset + record->parameter[i - 1].bytes)
+            return damaged(r, "a parameter lies where another one does");
     return TW_OK;
 }
 

@@ -329,7 +329,9 @@ static int take_arguments(struct recording *r, struct arguments *a, const struct
     return 0;
 }
 
-/* Tensor maps among the arguments, then the memory that they and all other words point into. */
+/* Tensor maps among the arguments, then the memory that they and all other words point into. A map lies at a multiple
+   of 64 bytes from where its parameter begins; from where the first one begins it need not: on an H200 the constants
+   that parameters are begin 16 bytes behind such a multiple. */
 static int follow_arguments(struct recording *r, struct arguments *a)
 {
     for (uint32_t i = 0; i < a->count; i++) {
@@ -339,7 +341,8 @@ static int follow_arguments(struct recording *r, struct arguments *a)
             struct tw_tensormap_call *call = &a->call[a->map_count];
             uint32_t step = 8;
             memcpy(&address, a->at + at, 8);
-            if (at % 64 == 0 && at + RECORDED_MAP_BYTES <= end && recorder_map_known(a->at + at, call)) {
+            if ((at - a->list[i].offset) % 64 == 0 && at + RECORDED_MAP_BYTES <= end &&
+                recorder_map_known(a->at + at, call)) {
                 a->map[a->map_count++] = at;
                 address = call->addr;
                 step = RECORDED_MAP_BYTES;

@@ -13,7 +13,10 @@
 --            a number: value { B, S, H, C }, loc { B, Q, H, 2 L P }, weight { B, Q, H, L P }, out { B, Q, H, C }
 --   padded   each level has a border of zeros, a pixel wide, so that its maps have (H + 2) (W + 2) pixels
 --   softmax  weights are the softmax of what weight holds for the L P samples of a query
---   loads    "vectors": each thread of a row has the locations and weights of its row in vectors; "numbers": one by one
+--   loads    "vectors": each thread of a row has the locations and weights of its row in vectors; "numbers": by ones;
+--            "boxes": samples come as boxes of 2 x 2 pixels through a tensor map of each level, by `template`, a file
+--            beside the spec, in fp32 sums. Levels are tensors of their own then, value0 { B, H, W, C } and on, which
+--            may lie in one memory as they do in value: that is what their strides are without others
 --   sums     "fp16": samples of a turn are added in the dtype of value, by pairs, and those sums in fp32
 --   unrolled the code of each level stands for itself, its extents as constants
 --   tile     { q = queries of a block }              fill     of loc; and run, bench, tune, arch as kernels have them
@@ -144,7 +147,9 @@ local function reference_of(k, maps)
               for v = max(y0, 0), min(y0 + 1, map.rows - 1) do
                 for u = max(x0, 0), min(x0 + 1, map.columns - 1) do
                   local border = k.padded and 1 or 0
-                  local value = t.value[b][map.start + (v + border) * map.w + u + border]
+                  local value
+                  if k.loads == "boxes" then value = t["value" .. s // k.points][b][v][u]
+                  else value = t.value[b][map.start + (v + border) * map.w + u + border] end
                   if k.heads then value = value[h] end
                   local corner = w * (1 - math.abs(x - u)) * (1 - math.abs(y - v))
                   for c = 0, k.channels - 1 do sum[c] = sum[c] + value[c] * corner end
@@ -174,6 +179,25 @@ local function bordered(maps, heads)
   return heads and function(b, pixel, h, c) return at(b + 3 * h, pixel, c) end or at
 end
 
+-- By boxes: what the template is told in the place of a program.
+local function boxes_of(k, made, maps, pixels, B, Q)
+  assert(not (k.heads or k.padded or k.softmax), "boxes: one head, no borders, no softmax")
+  local queries, samples, kernel = k.tile and k.tile.q or 32, #maps * k.points, { template = k.template, threads = 64 }
+  local ring = { stages = 16 }
+  for i, map in ipairs(maps) do
+    ring[i] = "value" .. i - 1
+    kernel[ring[i]] = made({ B, map.h, map.w, k.channels }, k.dtype, {
+      tile = { 1, 2, 2, k.channels }, stride = { pixels * k.channels, map.w * k.channels, k.channels, 1 },
+    })
+  end
+  local of = k.of or k.dtype
+  kernel.rings, kernel.grid = { ring }, { (Q + (queries - 1)) // queries * B }
+  kernel.loc = made({ B, Q, 2 * samples }, of, { fill = k.fill })
+  kernel.weight = made({ B, Q, samples }, of, { fill = k.weights, tile = { 1, queries, samples } })
+  kernel.out = made({ B, Q, k.channels }, k.dtype, { out = true, tile = { 1, queries, k.channels } })
+  return kernel
+end
+
 return function(k)
   local B, Q = dims "B Q"
   local maps, pixels = maps_of(k)
@@ -187,6 +211,11 @@ return function(k)
     list.dtype = dtype
     for name, value in pairs(more or {}) do list[name] = value end
     return tensor(list)
+  end
+  if k.loads == "boxes" then
+    local kernel = boxes_of(k, made, maps, pixels, B, Q)
+    kernel.reference, kernel.run, kernel.bench, kernel.arch = reference_of(k, maps), k.run, k.bench, k.arch
+    return kernel
   end
   return {
     value = made(shaped(pixels, k.channels), k.dtype, { fill = k.padded and bordered(maps, k.heads) or nil }),

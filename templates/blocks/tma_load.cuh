@@ -6,6 +6,7 @@
 //@ param offset int
 //@ param over text
 //@ param cluster_m int
+//@ assert(tensor.rank == 2, "tma_load.cuh is for tensors of two dims; include blocks/tma_box.cuh")
 //@ local rows, width = tensor.box[1], tensor.box[2]
 //@ local row_bytes = tensor.box_bytes // tensor.tile[1]
 //@ local slice_bytes, all_rows = rows * row_bytes, tensor.tile[1]

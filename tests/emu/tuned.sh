@@ -200,6 +200,10 @@ tilewright tune "$spec" --list --arch sm_90a
 [ $status -eq 0 ] && holds 1 "^kernel gemm on sm_90a" && holds 0 "^kernel relu" && grep -q "the spec's own$" "$work/out" &&
     grep -q "tile.n 64, 256; .*(offered)" "$work/out" && grep -q "cannot be planned" "$work/out"
 ok $? "tune --list: candidates by the model, and why others are none"
+# One tile of 64 filters: half of a cluster along n would have nothing to do.
+tilewright tune specs/conv.lua --kernel conv_3x3 --arch sm_90a --set N=32,H=56,W=56,C=64,K=64 --list
+[ $status -eq 0 ] && holds 0 "us .*cluster = {.* n = 2 }.* n = 64 }" && grep -q "us .*cluster = { m = 2 }, .* n = 64 }" "$work/out"
+ok $? "tune --list: tiles that do not fill a cluster count as if they did"
 before=$(ls "$work")
 tilewright tune "$spec" --device emu --arch sm_90a
 [ $status -eq 0 ] && holds 1 "^tuned gemm sm_90a M=64,N=64,K=192: .* us, .*n = 64" && [ "$before" = "$(ls "$work")" ]

@@ -20,3 +20,6 @@ kernel "threads" {
   threads = 48,
 }
 kernel "misaligned" { like = rows, x = tensor { R, 100, dtype = "bf16", tile = { 1, 64 } } }
+kernel "boxes" { like = rows, x = tensor { R, 1024, 8, dtype = "bf16", tile = { 1, 512, 12 } } }
+kernel "vast" { like = rows, x = tensor { R, C, 256, dtype = "bf16", tile = { 16, 256, 256 } } }
+kernel "line" { like = rows, x = tensor { C, dtype = "bf16", tile = { 64 } } }

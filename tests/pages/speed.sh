@@ -77,7 +77,8 @@ ratios() {
 
 case ${1:-} in
 claims)
-    PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/claims.py table "$results/h200.json" || [ $? -eq 1 ]
+    PYTHONDONTWRITEBYTECODE=1 python3 tests/bench/claims.py table "$results/h200.json" \
+        --newer "$results/h200_programs.json" || [ $? -eq 1 ]
     ;;
 gemm)
     echo '| M x N x K | burst: cuBLASLt, us | Tilewright, us, TFLOP/s | ratio | sustained: cuBLASLt, us |' \

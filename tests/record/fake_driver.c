@@ -5,6 +5,7 @@
 //   FAKE_FAIL=R       launches fail with this result when they are waited for
 //   FAKE_LOW=1        memory lies below where the emulator has global memory
 //   FAKE_CAPTURES=1   another stream is captured: who waits or copies in another mode than the relaxed one breaks that
+//   FAKE_SHIFT=48     where the first parameter begins, as on an H200 before one that lies at a multiple of 64
 //   FAKE_OLD=1        as a driver before CUDA 12.4: no cuFuncGetParamInfo
 #include <dlfcn.h>
 #include <math.h>
@@ -270,7 +271,8 @@ int cuFuncGetParamInfo(void *function, size_t index, size_t *offset, size_t *byt
         return 400;
     if (index >= (is_tile ? 2 : 3))
         return 1;
-    *offset = is_tile ? tile[index][0] : scale[index][0];
+    const char *shift = getenv("FAKE_SHIFT");
+    *offset = (is_tile ? tile[index][0] : scale[index][0]) + (shift ? strtoul(shift, NULL, 10) : 0);
     *bytes = is_tile ? tile[index][1] : scale[index][1];
     return 0;
 }

@@ -163,40 +163,59 @@ static uint64_t moved(const struct emu_replay *r, uint64_t address)
     return address;
 }
 
+/* Where the byte at `item` of the record's parameters lies among those of its PTX: hardware lays a parameter for a
+   multiple of 64 bytes by where its bank of constants begins, so that the record may have other gaps. Negative: none.
+ */
+static int64_t place_of(const struct emu_replay *r, uint32_t item, uint32_t bytes)
+{
+    for (uint32_t i = 0; i < r->record.parameter_count; i++) {
+        const struct recorded_parameter *p = &r->record.parameter[i];
+        if (item >= p->offset && bytes <= p->bytes && item - p->offset <= p->bytes - bytes)
+            return (int64_t)r->offsets[i] + (item - p->offset);
+    }
+    return -1;
+}
+
 /* The maps once more, by the calls that encoded them: a map of a newer GPU has bits that this one does not know. */
 static int mend_maps(struct emu_replay *r, const struct tw_device *device, unsigned char *is_map)
 {
     for (size_t i = 0; i < r->record.map_count; i++) {
         struct recorded_map map;
         uint64_t words[16];
+        uint32_t item = r->record.map[i]->item;
+        int64_t place = place_of(r, item, sizeof words);
         memcpy(&map, r->record.map[i] + 1, sizeof map);
         struct tw_tensormap_call call = recorded_map_call(&map);
         call.addr = moved(r, call.addr);
+        if (place < 0)
+            return refuse(r, "its tensor map at byte %" PRIu32 " lies in none of the parameters", item);
         if (tw_tensormap_encode(&call, 10 * device->major + device->minor, words) != TW_OK)
-            return refuse(r, "its tensor map at byte %" PRIu32 " of the parameters cannot be encoded for %s",
-                          r->record.map[i]->item, device->arch);
-        memcpy(r->params + r->record.map[i]->item, words, sizeof words);
-        memset(is_map + r->record.map[i]->item, 1, sizeof words);
+            return refuse(r, "its tensor map at byte %" PRIu32 " of the parameters cannot be encoded for %s", item,
+                          device->arch);
+        memcpy(r->params + place, words, sizeof words);
+        memset(is_map + place, 1, sizeof words);
     }
     return 0;
 }
 
-static int make_params(struct emu_replay *r, const struct tw_device *device)
+/* The parameters as the PTX lays them, with addresses of here; r->offsets are set. */
+static int make_params(struct emu_replay *r, const struct tw_device *device, size_t bytes)
 {
     struct tw_error error;
-    size_t bytes = r->record.params_bytes;
+    const struct recorded_parameter *list = r->record.parameter;
     unsigned char *is_map = tw_alloc_zeroed(r->rt, bytes + 1);
     r->params = aligned_alloc(64, (bytes + 127) / 64 * 64);
-    r->offsets = tw_alloc_zeroed(r->rt, (r->record.parameter_count + 1) * sizeof *r->offsets);
-    if (!is_map || !r->params || !r->offsets) {
+    if (!is_map || !r->params) {
         tw_free(r->rt, is_map);
         tw_fail(&error, TW_ERROR_MEMORY, "out of memory");
         return fail(r, TW_ERROR_MEMORY, &error);
     }
-    memcpy(r->params, r->record.params, bytes);
+    memset(r->params, 0, bytes);
+    for (uint32_t i = 0; i < r->record.parameter_count; i++)
+        memcpy(r->params + r->offsets[i], r->record.params + list[i].offset, list[i].bytes);
     int status = mend_maps(r, device, is_map);
     for (uint32_t i = 0; i < r->record.parameter_count && status == 0; i++) {
-        const size_t first = r->record.parameter[i].offset, end = first + r->record.parameter[i].bytes;
+        const size_t first = r->offsets[i], end = first + list[i].bytes;
         for (size_t at = (first + 7) / 8 * 8; at + 8 <= end && end <= bytes; at += 8) {
             uint64_t address;
             memcpy(&address, r->params + at, 8);
@@ -209,36 +228,54 @@ static int make_params(struct emu_replay *r, const struct tw_device *device)
     return status;
 }
 
+/* Offsets of the parameters by the PTX, which is to have as many and as large ones as the record; and how many bytes.
+ */
+static int take_offsets(struct emu_replay *r, const struct emu_program *program, const struct tw_launch *launch,
+                        size_t *params_bytes)
+{
+    struct tw_error error;
+    uint32_t offset, bytes, count = 0;
+    const uint32_t all = r->record.parameter_count;
+    if (all > TW_LAUNCH_OFFSETS)
+        return refuse(r, "%.100s has %" PRIu32 " parameters: a launch has %d here at most", program->entry, all,
+                      TW_LAUNCH_OFFSETS);
+    if (!(r->offsets = tw_alloc_zeroed(r->rt, (all + 1) * sizeof *r->offsets))) {
+        tw_fail(&error, TW_ERROR_MEMORY, "out of memory");
+        return fail(r, TW_ERROR_MEMORY, &error);
+    }
+    *params_bytes = 0;
+    for (; !emu_kernel_parameter(launch->kernel, count, &offset, &bytes); count++) {
+        if (count >= all || r->record.parameter[count].bytes != bytes)
+            break;
+        r->offsets[count] = offset;
+        *params_bytes = offset + bytes;
+    }
+    if (count != all || !emu_kernel_parameter(launch->kernel, count, &offset, &bytes))
+        return refuse(r, "the parameters of %.100s are others in its PTX than in the record", program->entry);
+    return 0;
+}
+
 int emu_replay_launch(struct emu_replay *r, struct tw_device *device, const struct emu_program *program,
                       struct tw_launch *launch)
 {
     const struct recorded_launch *l = &r->record.launch;
-    uint32_t offset, bytes, count = 0;
-    for (; !emu_kernel_parameter(launch->kernel, count, &offset, &bytes); count++)
-        if (count >= r->record.parameter_count || r->record.parameter[count].offset != offset ||
-            r->record.parameter[count].bytes != bytes)
-            break;
-    if (count != r->record.parameter_count || !emu_kernel_parameter(launch->kernel, count, &offset, &bytes))
-        return refuse(r, "the parameters of %.100s are others in its PTX than in the record", program->entry);
-    if (count > TW_LAUNCH_OFFSETS)
-        return refuse(r, "%.100s has %" PRIu32 " parameters: a launch has %d here at most", program->entry, count,
-                      TW_LAUNCH_OFFSETS);
-    int status = place_variables(r, device, launch->kernel);
+    size_t bytes;
+    int status = take_offsets(r, program, launch, &bytes);
     if (status == 0)
-        status = make_params(r, device);
+        status = place_variables(r, device, launch->kernel);
+    if (status == 0)
+        status = make_params(r, device, bytes);
     if (status != 0)
         return status;
-    for (uint32_t i = 0; i < count; i++)
-        r->offsets[i] = r->record.parameter[i].offset;
     memcpy(launch->grid, l->grid, sizeof launch->grid);
     memcpy(launch->block, l->block, sizeof launch->block);
     memcpy(launch->cluster, l->cluster, sizeof launch->cluster);
     launch->shared_bytes = l->shared_bytes;
     launch->flags = l->flags & (TW_LAUNCH_COOPERATIVE | TW_LAUNCH_PROGRAMMATIC);
     launch->params = r->params;
-    launch->params_bytes = r->record.params_bytes;
+    launch->params_bytes = bytes;
     launch->offsets = r->offsets;
-    launch->offset_count = count;
+    launch->offset_count = r->record.parameter_count;
     launch->first_block = r->first_block;
     launch->block_count = r->block_count;
     for (size_t i = 0; i < r->record.piece_count && r->block_count; i++)

@@ -249,7 +249,7 @@ static void write_kernel(const struct trial *t)
 {
     unsigned registers = registers_of(t);
     ptx_length = 0;
-    say(".version 8.0\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n.maxntid 128, 1, 1\n{\n"
+    say(".version 8.4\n.target sm_90a\n.address_size 64\n.visible .entry k(.param .u64 p)\n.maxntid 128, 1, 1\n{\n"
         ".reg .pred %%p, %%q;\n.reg .b32 %%t, %%i, %%v, %%meta, %%f<4>, %%d<%u>, %%s;\n"
         ".reg .b64 %%base, %%at, %%x, %%a, %%b;\n.shared .align 1024 .b8 image[%d];\n"
         "ld.param.u64 %%base, [p];\ncvta.to.global.u64 %%base, %%base;\nmov.u32 %%t, %%tid.x;\n"

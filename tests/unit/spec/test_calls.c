@@ -221,7 +221,7 @@ static void read_it(const char *text, bool run_fill)
         int filled = 0;
         while (strcmp(k->tensor[filled].name, "x") != 0)
             filled++;
-        int answer = spec_run_fill(&spec, (int)(k - spec.kernel), filled, dims, data, &diags);
+        int answer = spec_run_fill(&spec, (int)(k - spec.kernel), filled, dims, INT64_MAX, data, &diags);
         good = answer == 0 || answer == 1;
     }
     for (int i = 0; i < diags.count; i++) {

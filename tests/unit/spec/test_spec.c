@@ -188,6 +188,37 @@ static void test_functions(void **state)
     assert_true(evaluate("return select(lt(1, 2), acc, 0)", "", 9) == 9);
 }
 
+/* Of more numbers than are asked for whole slices are made, one at least, which repeat. */
+static void test_fill_repeats(void **state)
+{
+    (void)state;
+    enum { ROWS = 5, COLUMNS = 3 };
+    static const struct {
+        int64_t most;
+        int rows; /* that are the function's own */
+    } cases[] = {{INT64_MAX, 5}, {15, 5}, {14, 4}, {7, 2}, {3, 1}, {1, 1}};
+    static const char text[] =
+        "local R, C = dims \"R C\"\nkernel \"k\" {\n  axes = \"r c\", grid = { r = R, c = C },\n"
+        "  x = tensor { R, C, dtype = \"fp32\", fill = function(r, c, n) return 10 * r + c + n.R end },\n"
+        "  y = tensor { R, C, dtype = \"fp32\", out = true }, tile = { r = 8, c = 8 },\n"
+        "  arch = { sm_80 = {} }, run = { { R = 1, C = 1 } },\n"
+        "  program = function(t, at, tile)\n"
+        "    local r, c = span(at.r, tile.r), span(at.c, tile.c)\n"
+        "    store(t.y, r, c, load(t.x, r, c))\n  end }\n";
+    struct spec spec;
+    struct diag_set diags = {0};
+    const int64_t dims[] = {ROWS, COLUMNS};
+    assert_int_equal(spec_read(sample_write("fill.lua", text), &sample_options, &spec, &diags), 0);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        double to[ROWS * COLUMNS] = {0};
+        assert_int_equal(spec_run_fill(&spec, 0, 0, dims, cases[i].most, to, &diags), 0);
+        for (int e = 0; e < ROWS * COLUMNS; e++)
+            assert_true(to[e] == 10 * (e / COLUMNS % cases[i].rows) + e % COLUMNS + ROWS);
+    }
+    spec_free(&spec);
+    diag_free(&diags);
+}
+
 static void test_template(void **state)
 {
     (void)state;
@@ -575,6 +606,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_functions),
+        cmocka_unit_test(test_fill_repeats),
         cmocka_unit_test(test_template),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_fused_faults),

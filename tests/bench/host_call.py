@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""What a call of `gen --python` costs the host beside the same launch from C: gemm_fp16 of specs/gemm.lua at 512^3 with
+torch's tensors, three descriptors included. In one process, batches of all cases in turn, in a new order each round,
+the stream dry between them; a row is the median, the least and the most of the batches' means, in nanoseconds a call.
+
+    python3 tests/bench/host_call.py [--program build/tilewright] [--rounds 101]        rows on stdout, words on stderr
+
+Cases: C (gemm_fp16_launch in a loop), Python (gemm_fp16(a, b, d); a result that the framework makes; with a stream
+that is given), torch (torch.mm into the same result), Triton (a product of the same size) and an empty function of
+Python; and a tensor map of a by the package tilewright and by cuda.core, where they are. It needs a GPU, torch, a C
+compiler and Python's headers.
+"""
+import argparse
+import ctypes
+import gc
+import importlib.util
+import json
+import os
+import pathlib
+import random
+import statistics
+import subprocess
+import sys
+import sysconfig
+import tempfile
+import time
+
+import torch
+
+BATCH, SIZE = 200, 512
+LOOP = """
+#include <time.h>
+#include "gemm_fp16.h"
+static struct gemm_fp16 kernel;
+int begin(void) { struct gemm_fp16_error error; return gemm_fp16_load(&kernel, 0, &error); }
+double batch(int count, const void *a, const void *b, void *d, void *stream)
+{
+    struct timespec from, to;
+    struct gemm_fp16_args args = {.A = a, .B = b, .D = d, .M = 512, .N = 512, .K = 512};
+    struct gemm_fp16_error error;
+    int status = 0;
+    clock_gettime(CLOCK_MONOTONIC, &from);
+    for (int i = 0; i < count; i++)
+        status |= gemm_fp16_launch(&kernel, &args, stream, &error);
+    clock_gettime(CLOCK_MONOTONIC, &to);
+    return status ? -1.0 : 1e9 * (double)(to.tv_sec - from.tv_sec) + (double)(to.tv_nsec - from.tv_nsec);
+}
+"""
+
+
+def build(program, folder):
+    """The extension, and the loop of C over the same pair."""
+    subprocess.run([program, "gen", "specs/gemm.lua", "--kernel", "gemm_fp16", "--python", "-o", folder], check=True)
+    (folder / "loop.c").write_text(LOOP)
+    cc = [os.environ.get("CC", "cc"), "-O2", "-fPIC", "-shared", f"-I{folder}"]
+    pair = folder / "gemm_fp16.c"
+    subprocess.run([*cc, f"-I{sysconfig.get_path('include')}", folder / "gemm_fp16_python.c", pair, "-o",
+                    folder / "gemm_fp16.so", "-ldl"], check=True)
+    subprocess.run([*cc, folder / "loop.c", pair, "-o", folder / "loop.so", "-ldl"], check=True)
+    spec = importlib.util.spec_from_file_location("gemm_fp16", folder / "gemm_fp16.so")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    loop = ctypes.CDLL(str(folder / "loop.so"))
+    loop.batch.restype = ctypes.c_double
+    loop.batch.argtypes = [ctypes.c_int, *[ctypes.c_void_p] * 4]
+    if loop.begin():
+        sys.exit("host_call: the pair of C cannot be loaded")
+    return module, loop
+
+
+def triton_call(a, b, d):
+    try:
+        import triton
+        import triton.language as tl
+    except ImportError:
+        return None
+    source = pathlib.Path(tempfile.mkdtemp()) / "product.py"
+    source.write_text('''
+import triton
+import triton.language as tl
+
+@triton.jit
+def product(a, b, d, M, N, K, BM: tl.constexpr, BN: tl.constexpr, BK: tl.constexpr):
+    m, n = tl.program_id(0) * BM + tl.arange(0, BM), tl.program_id(1) * BN + tl.arange(0, BN)
+    sums = tl.zeros((BM, BN), dtype=tl.float32)
+    for k in range(0, K, BK):
+        at = k + tl.arange(0, BK)
+        sums = tl.dot(tl.load(a + m[:, None] * K + at[None, :]), tl.load(b + n[None, :] * K + at[:, None]), sums)
+    tl.store(d + m[:, None] * N + n[None, :], sums.to(tl.float16))
+''')
+    spec = importlib.util.spec_from_file_location("product", source)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    del triton, tl
+    return lambda: module.product[(4, 4)](a, b, d, SIZE, SIZE, SIZE, BM=128, BN=128, BK=64)
+
+
+def maps_of(a):
+    """Calls that make a map of 64 x 64 boxes, by the words of their rows."""
+    calls = {}
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "python"))
+    try:
+        import tilewright
+        calls["a map, tilewright.TensorMap"] = lambda: tilewright.TensorMap(a, (64, 64), swizzle="128B", l2="128B")
+        calls["a map, tilewright.TensorMap"]()
+    except (ImportError, RuntimeError) as error:
+        print(f"host_call: {error}", file=sys.stderr)
+        calls.clear()
+    try:
+        from cuda.core import _tensor_map as words
+        from cuda.core.utils import StridedMemoryView
+        view = getattr(StridedMemoryView, "from_any_interface", StridedMemoryView)(a, stream_ptr=-1)
+        options = {"box_dim": (64, 64), "swizzle": words.TensorMapSwizzle.SWIZZLE_128B,
+                   "l2_promotion": words.TensorMapL2Promotion.L2_128B}
+        view.as_tensor_map(**options)
+        calls["a map, cuda.core"] = lambda: view.as_tensor_map(**options)
+    except Exception as error:  # whatever a private interface may have become
+        print(f"host_call: no maps by cuda.core: {error}", file=sys.stderr)
+    return calls
+
+
+def timed(call):
+    def batch():
+        clock = time.perf_counter_ns
+        from_ = clock()
+        for _ in range(BATCH):
+            call()
+        return clock() - from_
+    return batch
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--program", default="build/tilewright")
+    parser.add_argument("--rounds", type=int, default=101)
+    options = parser.parse_args()
+    folder = pathlib.Path(tempfile.mkdtemp())
+    torch.zeros(1, device="cuda")  # the context that the pair of C is loaded into
+    module, loop = build(options.program, folder)
+    call = module.gemm_fp16
+
+    a, b = torch.randn(2, SIZE, SIZE, device="cuda").half()
+    d = torch.full((SIZE, SIZE), float("nan"), device="cuda", dtype=torch.half)
+    right = a.double() @ b.double().T
+    stream = torch.cuda.current_stream().cuda_stream
+    cases = {
+        "C": lambda: loop.batch(BATCH, a.data_ptr(), b.data_ptr(), d.data_ptr(), stream),
+        "Python": timed(lambda: call(a, b, d)),
+        "Python, direct": None,
+        "Python, a result made": timed(lambda: call(a, b)),
+        "Python, a stream given": timed(lambda: call(a, b, d, stream=stream)),
+        "torch.mm": timed(lambda: torch.mm(a, b.T, out=d)),
+        "an empty function": timed(lambda: None),
+    }
+
+    def direct():
+        clock = time.perf_counter_ns
+        from_ = clock()
+        for _ in range(BATCH):
+            call(a, b, d)
+        return clock() - from_
+    cases["Python, direct"] = direct
+    triton = triton_call(a, b, d)
+    if triton:
+        cases["Triton"] = timed(triton)
+    maps = maps_of(a)
+    for name, case in cases.items():
+        d.fill_(float("nan"))
+        case()
+        torch.cuda.synchronize()
+        if "empty" not in name and "made" not in name and not (d.double() - right).abs().max().item() < 0.1:
+            sys.exit(f"host_call: the result of {name} is wrong")
+    cases |= {name: timed(make) for name, make in maps.items()}
+    times = {name: [] for name in cases}
+    gc.disable()
+    for _ in range(options.rounds):
+        order = list(cases)
+        random.shuffle(order)
+        for name in order:
+            torch.cuda.synchronize()
+            took = cases[name]()
+            if took < 0:
+                sys.exit("host_call: a launch failed")
+            times[name].append(took / BATCH)
+    torch.cuda.synchronize()
+    rows = [{"kernel": "gemm_fp16", "backend": "tilewright" if name[0] in "CP" or "tilewright" in name else name, "arch": "sm_90a",
+             "gpu_model": torch.cuda.get_device_name(), "group": "one call from Python (gemm_fp16, 512^3)",
+             "problem_size": "M=512,N=512,K=512", "what": name, "latency_ns": round(statistics.median(took), 2),
+             "latency_min_ns": round(min(took), 2), "latency_max_ns": round(max(took), 2)}
+            for name, took in times.items()]
+    print("[\n " + ",\n ".join(json.dumps(row) for row in rows) + "\n]")
+    for row in rows:
+        print(f"{row['what']:26} {row['latency_ns']:9.1f} ns  ({row['latency_min_ns']:.1f} to {row['latency_max_ns']:.1f})",
+              file=sys.stderr)
+    c, python = (statistics.median(times[name]) for name in ("C", "Python, direct"))
+    print(f"Python beside C: {python - c:+.1f} ns (at most 400 are wanted)", file=sys.stderr)
+    return 0 if python - c <= 400 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
