@@ -46,6 +46,7 @@ local full = kernel "attention_fwd" {
   arch = {
     sm_90a = {}, sm_80 = { tile = { kv = 32 }, pipeline = { stages = 2, warps_m = 4 } },
     sm_120a = { asked = true, tile = { kv = 64 }, pipeline = { stages = 2 } }, -- where --arch names it
+    sm_100a = { asked = true, tile = { kv = 64 } },
   },
   reference = by_hand(1, function() return true end),
   run = {

@@ -39,7 +39,7 @@
 //@     fills, waits, fetcher = "threadIdx.x >= " .. first, "threadIdx.x < " .. first, 0
 //@     fills_of, number_of = "", "warpgroup"
 //@ end
-//@ local producer = first // 128
+//@ local producer, tensor = first // 128, has(plan, "memory") 
 ${banner}
 
 //@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
@@ -51,7 +51,7 @@ ${banner}
 //@ include "blocks/start.cuh" clustered = clustered, threads = launch.block
 //@ end
 
-//@ include "blocks/wgmma_dots.cuh" model = plan
+//@ include "blocks/dots.cuh" model = plan
 
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = plan.cluster
 //@ if has(plan, "item_ring") then
@@ -132,6 +132,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
 //@ if plan.role.producer.registers > 0 then
         producer_registers();
 //@ end
+//@ if tensor then
+        products_allocate();
+//@ end
 //@ if gathers and not by_row then
         {
 //@ elseif gathers then
@@ -165,6 +168,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
             dependency_trigger();
 //@ end
         }
+//@ if tensor then
+        products_free();
+//@ end
     } else {
 //@ if plan.role.producer.registers > 0 then
         consumer_registers();
@@ -179,6 +185,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
         //@     one_of = false
 //@ if profile() > 0 then
         profile_end(stamps, 1 + consumer);
+//@ end
+//@ if tensor then
+        products_end();
 //@ end
     }
 }

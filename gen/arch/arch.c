@@ -5,7 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
-const struct arch *const arch_all[] = {&arch_sm_80, &arch_sm_86, &arch_sm_89, &arch_sm_90a, &arch_sm_120a, NULL};
+const struct arch *const arch_all[] = {&arch_sm_80, &arch_sm_86, &arch_sm_89, &arch_sm_90a,
+                                       &arch_sm_100a, &arch_sm_120a, NULL};
 
 const struct arch *arch_find(const char *name)
 {

@@ -47,7 +47,7 @@ enum arch_computed {
 
 /* One shape of a matrix instruction: m x n x k with n = n_low, n_low + n_step, ... n_high. */
 struct arch_mma {
-    const char *kind; /* "wgmma" or "mma.sync", as in plan_mma.kind */
+    const char *kind; /* "wgmma", "tcgen05" or "mma.sync", as in plan_mma.kind */
     enum tw_dtype input, accumulator;
     int m, n_low, n_high, n_step, k;
     bool mn_major; /* operands in shared memory may be MN-major */
@@ -69,6 +69,7 @@ struct arch {
     const char *name; /* "sm_90a" */
     int major, minor; /* compute capability */
     bool tma, wgmma, clusters, setmaxnreg, cp_async, ldmatrix, stmatrix, pdl;
+    int tensor_columns;   /* of tensor memory, of a multiprocessor: what wgmma is elsewhere is tcgen05; 0: none */
     bool fp8;             /* conversions to and from fp8 */
     bool copies_to_block; /* bulk copies say shared::cta: of one to shared::cluster ptxas makes a call */
     bool on_request;      /* a kernel that does not name it is for it where --arch does: an older one's serves its
@@ -94,7 +95,7 @@ struct arch {
 
 /* Every architecture, oldest first; ends with NULL. */
 extern const struct arch *const arch_all[];
-extern const struct arch arch_sm_80, arch_sm_86, arch_sm_89, arch_sm_90a, arch_sm_120a;
+extern const struct arch arch_sm_80, arch_sm_86, arch_sm_89, arch_sm_90a, arch_sm_100a, arch_sm_120a;
 
 /* The architecture of that name, or NULL. */
 const struct arch *arch_find(const char *name);

@@ -367,6 +367,35 @@ static void print(lua_State *L, struct fragment *f, struct question *q)
     lua_setfield(L, -2, "at");
 }
 
+/* Pushes the names of the tiles that the node reads, of places of fragments. */
+static void push_tiles(lua_State *L, const struct plan *p, int root)
+{
+    bool *reached = arena_alloc(emit_helper_arena(L), (size_t)p->fused.count + 1);
+    int count = 0;
+    if (!reached)
+        luaL_error(L, "out of memory");
+    memset(reached, 0, (size_t)p->fused.count + 1);
+    reached[root] = true;
+    lua_newtable(L);
+    for (int node = root; node >= 0; node--) {
+        const struct expr_node *n = &p->fused.node[node];
+        for (int a = 0; a < 3 && reached[node]; a++)
+            if (n->arg[a] >= 0)
+                reached[n->arg[a]] = true;
+        if (!reached[node] || n->op != EXPR_TILE || p->place[n->integer].kind != PLAN_PLACE_ACCUMULATOR)
+            continue;
+        bool known = false;
+        for (int other = node + 1; other <= root; other++)
+            known = known || (reached[other] && p->fused.node[other].op == EXPR_TILE &&
+                              p->fused.node[other].integer == n->integer);
+        if (known)
+            continue;
+        lua_pushstring(L, p->place[n->integer].name);
+        lua_rawseti(L, -2, ++count);
+    }
+    lua_setfield(L, -2, "sums");
+}
+
 int emit_fragment_step(lua_State *L)
 {
     struct fragment f;
@@ -394,6 +423,7 @@ int emit_fragment_step(lua_State *L)
     for (int i = 0, next = q.guards; i < q.reads; i++)
         condition[i] = f.guard[q.read[i]] >= 0 ? q.result[next++] : NULL;
     push_reads(L, &f, q.read, q.reads, condition);
+    push_tiles(L, p, plan_number(q.step->node));
     int node = plan_number(q.step->node), only = reads_only_place(p, node);
     if (only >= 0) {
         lua_pushstring(L, p->place[only].name);

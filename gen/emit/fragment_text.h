@@ -9,7 +9,7 @@
  * of a GLOBAL step for its "value" or its "place" alone where part says so: at[l + 1]   the statements of level l, ""
  * where there are none value       the text of the step's node inside      that of the condition under which it is
  * stored; nil: everywhere coordinate[d]  of a GLOBAL step's element, in memory order row, column whether the texts name
- * `row` or `column`
+ * `row` or `column`      sums: the names of the accumulators that it reads
  *
  * Leaves of plan.fused that have a meaning of their own here: ACC, the first column of the thread, and INDEX, the
  * element's column counted from it, which is a constant in the unrolled loops.

@@ -147,7 +147,7 @@ struct plan_ring {
 /* A matrix instruction and how its operands are read from shared memory. */
 struct plan_mma {
     const char *name; /* "mma" */
-    const char *kind; /* "wgmma" or "mma.sync" */
+    const char *kind; /* "wgmma", "tcgen05" or "mma.sync" */
     int m, n, k;
     enum tw_dtype accumulator;
     int blocks_m, blocks_n; /* instruction tiles of one executor (warpgroup or warp) along m and n */

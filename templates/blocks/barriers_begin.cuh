@@ -31,5 +31,8 @@ if (threadIdx.x == 32) { // the first warp finds the block's first item meanwhil
     ${r.name}_init();
 //@     end
 //@ end
+//@ if has(model, "memory") then
+    products_init();
+//@ end
     barrier_init_fence();
 }

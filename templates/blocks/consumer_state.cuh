@@ -56,7 +56,7 @@ int ${name}_next = ${chunks}${places};
 //@     elseif p.kind == "columns" then
 //@         local type = ctype(p.dtype)
 ${type} ${p.name}[${p.registers}]; // of the columns of 32 lanes each
-//@     else
+//@     elseif p.kind ~= "accumulator" or not has(model, "memory") or model.memory.stays == 0 then
 //@         local type = p.kind == "operand" and "u32" or ctype(p.dtype)
 //@         local each = p.registers // blocks
 ${type} ${p.name}[${blocks}][${each}];
@@ -81,6 +81,17 @@ u32 ${r.name}_stage = 0;
 //@         local name = mma.name
 u32 ${name}_a = 0, ${name}_b = 0, ${name}_next_a, ${name}_next_b; // operands in this stage and in the next
 mma_${name}_begin(${name}_next_a, ${name}_next_b, consumer);
+//@     end
+//@ end
+//@ if has(model, "memory") then
+products sums = products_begin(consumer);
+//@     for _, p in ipairs(model.place) do
+//@         if p.kind == "accumulator" then
+bool ${p.name}_flies = false; // in tensor memory are sums that its registers do not hold
+//@         end
+//@         if has(model, "kept") and has(model.kept, p.name) then
+bool ${p.name}_kept = false; // in its registers is what tensor memory does not hold
+//@         end
 //@     end
 //@ end
 //@ if parts then

@@ -9,6 +9,7 @@
 //@ param blocks int
 //@ param one_of bool
 //@ local warps = model.mma[1].kind == "mma.sync"
+//@ local stays = has(model, "memory") and model.memory.stays == 1
 //@ -- Who takes items in turn has all their rows: there is no part of them that is a consumer's own.
 //@ local shared_loop = nil
 //@ for i, step in ipairs(role.step) do if step.op == "loop" and has(step, "share") then shared_loop = i end end
@@ -349,7 +350,7 @@ for (int block = 0; block < ${blocks}; ++block) {
 //@ -- what it takes.
 //@ local function is_long(first)
 //@     for i = first, ended(first) do
-//@         if role.step[i].op == "write" then return fragment_step(role.name, i).long end
+//@         if role.step[i].op == "write" then return stays or fragment_step(role.name, i).long end
 //@     end
 //@ end
 //@ -- Where a read is: its places by dim, that of its columns so much further than the thread's first.
@@ -448,10 +449,18 @@ if (chunk < ${last}) {
 //@     end
 //@     return held_in
 //@ end
+//@ -- What a chunk takes of sums that stay in tensor memory.
+//@ local function take_sums(text, width)
+//@     for _, name in ipairs(text.sums) do
+//@         local type, count = ctype(model.place[name].dtype), width // 2
+${type} ${name}_chunk[${count}];
+${name}_take(sums, ${name}_flies, block, first_pair, ${name}_chunk);
+//@     end
+//@ end
 //@ -- One chunk of a store of t: 64 rows and a box's columns. into: registers that hold it; else they are its own.
 //@ local function part(t, number, count, into)
-//@     local long = count > 1 and fragment_step(role.name, number).long
-//@     local text = fragment_step(role.name, number, long and "chunk" or "")
+//@     local long = count > 1 and not stays and fragment_step(role.name, number).long
+//@     local text = fragment_step(role.name, number, (long or stays) and "chunk" or "")
 //@     local width, rows, elements, value, uniform = chunk_columns(t), text.at[2], text.at[3], text.value, text.at[1]
 //@     local pairs, wide, across, carrier = width // 8, bytes(t.dtype) == 4, count // blocks, number_of(t.dtype)
 //@     local type, words = wide and carrier or "u32", wide and width // 2 or width // 4
@@ -467,6 +476,7 @@ ${tensor}_two ${early}[${halves}][${pairs}];
 //@             held_in[r.tensor] = early
 //@         end
 //@     end
+//@     if stays then take_sums(text, width) end
 //@     if long then
 //@         local name, each, held = text.place, width // 2, across * width // 2
 //@         local sums = ctype(model.place[name].dtype)
@@ -564,7 +574,7 @@ for (int half = 0; half < 2; ++half) {
 //@     local t, region = model.tensor[step.tensor], model.shared.rows
 //@     -- Arithmetic on one tile alone stands behind its way through shared memory, once.
 //@     local held = has(fragment_step(role.name, number, "value"), "place")
-//@     local text = fragment_step(role.name, number, held and "held" or "value")
+//@     local text = fragment_step(role.name, number, held and "held" or stays and "chunk" or "value")
 //@     local where, from = fragment_step(role.name, number, "place"), held and text.place or ""
 //@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
 //@     local p_uniform, p_rows, p_elements = where.at[1], where.at[2], where.at[3]
@@ -590,13 +600,21 @@ for (int half = 0; half < 2; ++half) {
     #pragma unroll
     for (int part = 0; part < ${blocks} * ${across}; ++part) {
         const int block = part / ${across}, first_pair = part % ${across} * ${pairs};
+//@     if stays then
+//@         deeper()
+//@         deeper()
+//@         take_sums(text, columns)
+//@         shallower()
+//@         shallower()
+//@     end
+//@     local kept = stays and "_chunk[i * 4 + e]" or "[block][(first_pair + i) * 4 + e]"
 //@     if held then
         #pragma unroll
         for (int i = 0; i < ${pairs}; ++i)
             #pragma unroll
             for (int e = 0; e < 4; ++e)
                 staged[(threadIdx.x % 32 / 4 + e / 2 * 8) * ${stride} + i * 8 + first_column + e % 2] =
-                    ${from}[block][(first_pair + i) * 4 + e];
+                    ${from}${kept};
 //@     else
         #pragma unroll
         for (int half = 0; half < 2; ++half) {
@@ -952,6 +970,66 @@ at_${item.axis} = more ? at_${item.axis} : 0;
 //@         far = far or step.call and not has(near, op)
 //@     end
 //@     return false
+//@ end
+//@ -- Tensor memory. Behind a wait sums are in registers of which no product is left in the groups that may still run.
+//@ local function land(at)
+//@     local running, been, steps = {}, {}, role.step
+//@     -- The way back from step i, with so many groups on it that may still run.
+//@     local function back(i, left)
+//@         while i > 0 and not been[i * 8 + left] do
+//@             local op, inside = steps[i].op, i
+//@             been[i * 8 + left] = true
+//@             if op == "mma_commit" then left = left - 1 end
+//@             if left < 0 then return end
+//@             if op == "mma" then running[steps[i].place] = true end
+//@             if op == "loop" then back(ended(i) - 1, left) end
+//@             if op == "end" then
+//@                 while inside > 0 and ((steps[inside].op ~= "loop" and steps[inside].op ~= "when")
+//@                         or ended(inside) ~= i) do inside = inside - 1 end
+//@                 back(inside - 1, left)
+//@             end
+//@             i = i - 1
+//@         end
+//@     end
+//@     back(at - 1, steps[at].count)
+//@     local lands = false
+//@     for _, p in ipairs(model.place) do
+//@         lands = lands or p.kind == "accumulator" and not has(running, p.name)
+//@     end
+//@     if lands then
+mma_landed();
+//@     end
+//@     for _, p in ipairs(model.place) do
+//@         local name = p.name
+//@         if p.kind == "accumulator" and not stays and not has(running, name) then
+if (${name}_flies) {
+    ${name}_land(sums, ${name});
+    ${name}_flies = false;
+}
+//@         end
+//@     end
+//@ end
+//@ -- What threads made of sums, and operands, go there in front of the products that take them.
+//@ local function note_kept(place)
+//@     if has(model, "kept") and has(model.kept, place) then
+${place}_kept = true;
+//@     end
+//@ end
+//@ local function put_kept(at)
+//@     for i = at + 1, #role.step do
+//@         local step = role.step[i]
+//@         local op = step.op
+//@         if op == "loop" or op == "when" or op == "end" or op == "mma_fence" then break end
+//@         for _, key in ipairs { "place", "place2" } do
+//@             local name = op == "mma" and opt(step, key, "") or ""
+//@             if has(model, "kept") and has(model.kept, name) then
+if (${name}_kept) {
+    ${name}_put(sums, ${name});
+    ${name}_kept = false;
+}
+//@             end
+//@         end
+//@     end
 //@ end
 //@ -- The wait for an item's last products: in front of it the next item's place is found, which takes divisions. Not
 //@ -- where items come from elsewhere, are another's in turn, or from an order that keeps more of them.
@@ -1366,8 +1444,25 @@ mma_${name}_advance(${name}_next_a, ${name}_next_b, ${ring}_next.stage == 0);
 //@         end
 //@     elseif op == "mma_fence" or op == "mma_commit" or op == "mma_wait" then
 //@         if i == foretells then foretell("while the last products run") end
-//@         if op == "mma_wait" then hold(i) end
+//@         if op == "mma_wait" and not has(model, "memory") then hold(i) end
+//@         if not has(model, "memory") then
 ${call}();
+//@         elseif op == "mma_fence" then
+//@             put_kept(i)
+${call}(consumer);
+//@         else
+${call}(sums, consumer);
+//@             if op == "mma_wait" then land(i) end
+//@         end
+//@     elseif op == "mma" and has(model, "memory") then
+//@         local mma, least, place = model.mma[call], opt(step, "least", 0), step.place
+//@         local column = model.column[place]
+//@         local a, second = mma.operand[1].tensor, stage_of(mma.operand[2].tensor, i)
+//@         local first, last = a and stage_of(a, i), a and ", " .. own_part or ""
+//@         if not a then first = "sums.columns + " .. model.column[step.place2] end
+//@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
+mma_${call}(sums.columns + ${column}, ${first}, ${second}${last}, ${accumulate});
+${place}_flies = true;
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
@@ -1389,6 +1484,7 @@ ${call}(${step.place}, ${ring}_stage${row});
 //@     elseif op == "read" and call then
 //@         local who = warps and "warp_m" or own_part
 ${call}(${step.place}, ${ring}_stage, ${who});
+//@         note_kept(step.place)
 //@     elseif op == "release" and warps then
 ${call}(${ring}_stage);
 //@     elseif op == "release" then
@@ -1424,8 +1520,11 @@ ${place}_next = 0;
 //@         -- Packed where its loop begins.
 //@     elseif op == "touch" and call == "lanes" then
 //@         lanes(step)
+//@     elseif op == "touch" and call and stays and model.place[step.place].kind == "accumulator" then
+${step.place}_flies = false;
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
+//@         note_kept(step.place)
 //@     elseif op == "global" and call == "items_take" then
 items_take(args, items);
 //@     elseif op == "global" and call == "items_done" then

@@ -86,6 +86,16 @@ both() { # spec arch
 }
 for arch in sm_80 sm_86 sm_89 sm_120a; do both "$spec" $arch; done
 both tests/programs/architectures_attention.lua sm_120a
+# Tensor memory: GEMM of each type and layout, functions, outputs, operands that threads compute; attention.
+both tests/programs/architectures_tensor.lua sm_100a
+both tests/programs/architectures_attention.lua sm_100a
+"$program" plan tests/programs/architectures_tensor.lua --kernel tensor_gated --arch sm_100a >"$work/out" 2>&1 &&
+    grep -q '^  memory.done *[0-9]* *64 ' "$work/out" && grep -q '^  group_barrier ' "$work/out"
+ok $? "groups of products and their barriers in the Plan" "$work/out"
+sed 's/{ m = 128, n = 128, k = 64 }/{ m = 256, n = 256, k = 32 }/' tests/programs/architectures_tensor.lua >"$work/wide.lua"
+! "$program" check "$work/wide.lua" --kernel tensor_gated --arch sm_100a >"$work/out" 2>&1 &&
+    grep -q 'columns of tensor memory.*\[TENSOR-MEMORY\]' "$work/out"
+ok $? "more columns than there are: told" "$work/out"
 # Rows by number come by threads, not by the warp of bulk copies.
 "$program" run specs/attention_decode.lua --kernel attention_decode_paged_16 --device emu --arch sm_120a \
     --inputs normal --complete late --hazards strict >"$work/out" 2>&1

@@ -54,10 +54,10 @@ cat >"$work/statements.awk" <<'AWK'
 function synchronises(text) {
     return text ~ /mbarrier\.(init|arrive|expect_tx|inval|try_wait|test_wait)|[" ]bar(rier)?\.(sync|arrive|red|cluster)/ ||
         text ~ /fence\.|wgmma\.(fence|commit_group|wait_group)|cp\.async\.(bulk\.)?(commit|wait)_(group|all)/ ||
-        text ~ /setmaxnreg|__sync(threads|warp)/
+        text ~ /setmaxnreg|__sync(threads|warp)|tcgen05\.(fence|commit|wait|alloc|dealloc)/
 }
 function works(text) {
-    return text ~ /wgmma\.mma_async|cp\.async\.(bulk\.(tensor|shared|global)|c[ga]\.)|(st|ld)matrix|mma\.sync/ ||
+    return text ~ /wgmma\.mma_async|tcgen05\.(mma|ld|st)|cp\.async\.(bulk\.(tensor|shared|global)|c[ga]\.)|(st|ld)matrix|mma\.sync/ ||
         text ~ /prefetch|[" ](ld|st|red|atom)\.|\[[^]%]*\] *=/
 }
 # Number of the line in which the statement that begins on line `from` ends: brackets are closed, then a semicolon.
@@ -131,14 +131,15 @@ AWK
 
 # ---- all runs, two at once
 "$program" run --break list >"$work/list" || ok 1 "run --break list" "$work/list"
-"$program" gen "$spec" --kernel gemm_bf16 --arch sm_80,sm_90a,sm_120a -o "$work/text" >/dev/null || ok 1 "gen"
+"$program" gen "$spec" --kernel gemm_bf16 --arch sm_80,sm_90a,sm_100a,sm_120a -o "$work/text" >/dev/null || ok 1 "gen"
 : >"$work/jobs"
 while read -r name arch hazard text; do
     for mode in $modes; do
         echo "$work/planted.$name.$arch.$mode --break $name --arch $arch --complete ${mode%:*} --seed ${mode#*:}"
     done
 done <"$work/list" >>"$work/jobs"
-entries='gemm_bf16.sm_90a gemm_bf16__unaligned.sm_90a gemm_bf16.sm_80 gemm_bf16__unaligned.sm_80 gemm_bf16.sm_120a'
+entries='gemm_bf16.sm_90a gemm_bf16__unaligned.sm_90a gemm_bf16.sm_80 gemm_bf16__unaligned.sm_80 gemm_bf16.sm_100a
+gemm_bf16__unaligned.sm_100a gemm_bf16.sm_120a'
 for entry in $entries; do
     text=$work/text/$entry.cu
     awk -f "$work/statements.awk" "$text" >"$work/statements.$entry"

@@ -10,3 +10,12 @@ kernel "attention_blackwell" {
   mask_mod = function(_, _, i) return le(i.kv, i.q) end,
   tile = { q = 64, kv = 16 }, pipeline = { stages = 2 }, arch = { sm_120a = {} }, run = { { B = 1, H = 1, S = 72 } },
 }
+
+-- And for compute capability 10.0: sums and the weights that threads compute are in tensor memory.
+kernel "attention_tensor" {
+  family = "attention",
+  Q = tensor_of "b q h d", K = tensor_of "b kv g d", V = tensor_of "b kv g e", O = tensor_of "b q h e",
+  mask_mod = function(_, _, i) return le(i.kv, i.q) end,
+  tile = { q = 128, kv = 16 }, pipeline = { stages = 2 }, arch = { sm_100a = {} },
+  run = { { B = 1, H = 2, S = 136 }, { B = 1, H = 1, S = 8 } },
+}

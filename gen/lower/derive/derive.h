@@ -130,7 +130,7 @@ struct derive {
     int blocks;             /* of 64 rows, of one consumer */
     int consumers, abreast; /* of them those that split an item's rows: all, or 1 where they take items in turn */
     int warps_n;            /* warps side by side along the columns; 1 where rows are reduced */
-    bool synchronous;       /* dots are done when they are issued */
+    bool synchronous, in_memory; /* dots are done when they are issued; sums stay in tensor memory: stores take them */
     bool copies;            /* without a producer: rings are filled by cp.async, in groups; else by loads and stores */
     int *first;             /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
     int meeting;            /* without a producer: of plan.barrier, where all threads meet */

@@ -606,6 +606,10 @@ static int keep(struct derive *d, int op, int node)
 {
     struct plan *p = d->work.l->plan;
     int place = derive_home_of(d, node), status = 0;
+    if (!place && d->in_memory && (work_scope(&d->work, node) & WORK_COLUMN)) {
+        d->shared[node] = false;
+        return 0;
+    }
     if (!place && (work_scope(&d->work, node) & WORK_COLUMN)) {
         bool *seen = plan_alloc(p, sizeof *seen * (size_t)(d->work.graph.count + 1));
         bool *again = plan_alloc(p, sizeof *seen * (size_t)(d->work.graph.count + 1));

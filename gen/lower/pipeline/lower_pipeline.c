@@ -221,7 +221,7 @@ int pipeline_accumulator(struct pipeline *x, int op, const char *name)
                                                             .dtype = o->tile.dtype,
                                                             .rows = x->d.rows / x->d.abreast,
                                                             .cols = o->tile.columns,
-                                                            .registers = sums / 2,
+                                                            .registers = x->d.in_memory ? PIPELINE_OF_CHUNK : sums / 2,
                                                             .shared = -1});
     if (!place)
         return 3;
@@ -254,8 +254,8 @@ static int dot(struct pipeline *x, int op)
     enum tw_dtype dtype = o->arg[1].dtype;
     int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype);
     int fault = pipeline_check_dot(x, op), status;
-    const char *name = pipeline_dot_name(x, op);
-    struct plan_mma *mma = name ? family_add_mma(x->plan, name, "wgmma") : NULL;
+    const char *name = pipeline_dot_name(x, op), *kind = x->l->arch->tensor_columns ? "tcgen05" : "wgmma";
+    struct plan_mma *mma = name ? family_add_mma(x->plan, name, kind) : NULL;
     if (!mma)
         return 3;
     k->mma = x->plan->mma_count - 1;
@@ -315,7 +315,7 @@ int pipeline_resident(struct pipeline *x, int beside, int most)
 {
     for (int i = 0; i < x->plan->place_count; i++) /* of numbers a row, as many as are carried */
         beside += x->plan->place[i].kind == PLAN_PLACE_ROWS ? x->plan->place[i].registers : 0;
-    for (int r = 0; r < x->d.ring_count; r++) {
+    for (int r = 0; r < x->d.ring_count && !x->l->arch->tensor_columns; r++) {
         const struct derive_ring *ring = &x->d.ring[r];
         int op = -1, users = 0;
         for (int i = 0; i < x->program->op_count; i++)
@@ -420,7 +420,7 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
         else
             each += bytes;
     }
-    fixed += once + pipeline_item_bytes(x) + pipeline_part_bytes(x);
+    fixed += once + pipeline_item_bytes(x) + pipeline_part_bytes(x) + pipeline_memory_bytes(x);
     x->buffers = buffers;
     if (each && (limit - fixed) / each < 2 && x->stored) {
         x->buffers = 1;
@@ -630,9 +630,9 @@ static int memory_and_roles(struct pipeline *x)
         x->d.turns = p->barrier_count;
     }
     const struct budgets budget = budgets(x);
-    const bool warp = pipeline_warp_fills(x);
-    if (!family_add_role(p, "producer", 1, warp ? 4 * consumers : 0, warp ? 1 : 4, warp ? 0 : budget.producer) ||
-        !family_add_role(p, "consumer", consumers, warp ? 0 : 4, 4 * consumers, warp ? 0 : budget.consumer))
+    const bool warp = pipeline_warp_fills(x), even = warp || pipeline_shares_evenly(x);
+    if (!family_add_role(p, "producer", 1, warp ? 4 * consumers : 0, warp ? 1 : 4, even ? 0 : budget.producer) ||
+        !family_add_role(p, "consumer", consumers, warp ? 0 : 4, 4 * consumers, even ? 0 : budget.consumer))
         return 3;
     x->d.producer = &p->role[p->role_count - 2];
     x->d.producer->one_thread = true;
@@ -640,6 +640,7 @@ static int memory_and_roles(struct pipeline *x)
     x->d.registers = budget.consumer;
     x->d.crowded = crowded(x);
     status = derive_steps(&x->d);
+    status = status ? status : pipeline_memory(x);
     return status ? status : pipeline_early_operands(x);
 }
 
@@ -685,7 +686,7 @@ static int registers(struct pipeline *x)
         if (p->place[i].kind == PLAN_PLACE_ACCUMULATOR || p->place[i].kind == PLAN_PLACE_FRAGMENT ||
             p->place[i].kind == PLAN_PLACE_OPERAND || p->place[i].kind == PLAN_PLACE_LATE)
             sum += p->place[i].registers;
-    p->registers_estimate = sum > x->held ? sum : x->held;
+    p->registers_estimate = sum > x->held || x->d.in_memory ? sum : x->held;
     const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
     p->register_limit = most->set ? (int)most->integer : 0;
     p->allow_spills = spills->set && spills->integer;
@@ -726,6 +727,7 @@ static int decide(struct pipeline *x)
                                            "without a branch of its own; all lanes wait"))
         return 3;
     status = choose_consumers(x) | choose_blocks(x);
+    x->d.in_memory = pipeline_stays_in_memory(x);
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status |= dot(x, i);

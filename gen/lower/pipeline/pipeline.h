@@ -12,6 +12,7 @@
 enum {
     PIPELINE_ROWS = 64,    /* of a wgmma */
     PIPELINE_K_BYTES = 32, /* of its operands along k, and of an mma.sync's */
+    PIPELINE_OF_CHUNK = 32, /* registers of sums that stay in tensor memory: of a chunk of a store */
     PIPELINE_BESIDE_LATE = 16, /* registers of a consumer beside sums and late results: what ptxas takes in a turn */
 };
 
@@ -255,6 +256,14 @@ int pipeline_check_elements(const struct pipeline *x); /* that steps can read th
 
 /* early.NAME for each dot whose operands are found in the turn before. Once the steps are there. 0 or 3. */
 int pipeline_early_operands(struct pipeline *x);
+
+/* ---- pipeline_memory.c: sums in tensor memory, nothing where there is none --------------------------------------- */
+
+/* Nothing but stores reads what dots give: a chunk at a time comes into registers. */
+bool pipeline_stays_in_memory(const struct pipeline *x);
+bool pipeline_shares_evenly(const struct pipeline *x); /* threads keep what registers they have */
+int pipeline_memory_bytes(const struct pipeline *x); /* of shared memory */
+int pipeline_memory(struct pipeline *x);             /* columns, barriers; once the steps are there. 0, 1, 3 */
 
 /* ---- pipeline_stores.c: what stores of warpgroups hold ----------------------------------------------------------- */
 

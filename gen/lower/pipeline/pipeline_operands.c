@@ -51,7 +51,8 @@ static bool is_waited_for(const struct plan_role *role, int at)
 
 int pipeline_early_operands(struct pipeline *x)
 {
-    for (int i = 0; i < x->plan->mma_count; i++) {
+    /* One thread alone needs them where tensor memory takes the sums. */
+    for (int i = 0; i < x->plan->mma_count && !x->l->arch->tensor_columns; i++) {
         const int at = issued_at(x->d.consumer, i);
         if (at >= 0 && is_waited_for(x->d.consumer, at) &&
             family_add_value(x->plan, plan_text(x->plan, "early.%s", x->plan->mma[i].name), 1))

@@ -129,7 +129,7 @@ static int check_registers(const struct pipeline *x, int op)
     int budget = consumers == 3 ? BUDGET_OF_THREE : BUDGET, sums = (budget - OTHER_REGISTERS) / blocks;
     int one = first_registers(x) - MMA_REGISTERS, fits = 2 * (sums < one ? sums : one) / 8 * 8;
     char name[80];
-    if (columns <= fits)
+    if (columns <= fits || x->d.in_memory)
         return 0;
     extent_name(x, op, EXTENT_COLUMNS, name);
     if (blocks * columns / 2 + OTHER_REGISTERS <= budget)

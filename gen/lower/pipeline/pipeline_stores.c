@@ -225,7 +225,7 @@ static int gone(const struct pipeline *x, int store)
 static int held(const struct pipeline *x, int op, int columns, bool only)
 {
     const struct pipeline_store *s = &x->store[op];
-    bool loop = (s->stands_once || x->d.once[op]) && !only;
+    bool loop = (s->stands_once || x->d.once[op] || x->d.in_memory) && !only;
     int sum = pipeline_registers_taken(x) - gone(x, op) + OTHER_REGISTERS + columns / 4;
     int one = (s->each + s->column) * columns / 8;
     sum += s->integers ? OF_INTEGERS : 0;

@@ -47,8 +47,9 @@ static void test_architectures(void **state)
     assert_ptr_equal(arch_find("sm_86"), arch_all[1]);
     assert_ptr_equal(arch_find("sm_89"), arch_all[2]);
     assert_ptr_equal(arch_find("sm_90a"), arch_all[3]);
-    assert_ptr_equal(arch_find("sm_120a"), arch_all[4]);
-    assert_null(arch_all[5]);
+    assert_ptr_equal(arch_find("sm_120a"), arch_all[5]);
+    assert_ptr_equal(arch_find("sm_100a"), arch_all[4]);
+    assert_null(arch_all[6]);
     assert_null(arch_find("sm_90"));
     assert_null(arch_find(NULL));
     assert_int_equal(arch_find("sm_80")->shared_limit, 163 * 1024);

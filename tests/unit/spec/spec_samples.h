@@ -16,7 +16,7 @@
 #include "spec/spec.h"
 
 static const char *const sample_families[] = {"gemm", NULL};
-static const char *const sample_arches[] = {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_120a", NULL};
+static const char *const sample_arches[] = {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_100a", "sm_120a", NULL};
 static const struct spec_options sample_options = {
     .arch = sample_arches, .library = emit_find_template, .library_family = sample_families};
 

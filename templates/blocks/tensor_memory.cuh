@@ -1,0 +1,217 @@
+//@ -- Tensor memory: 128 lanes of so many columns of 32 bits. A block allocates once; each consumer has columns of its
+//@ -- own, and in them the sums of 64 rows: row r of a block of rows in lane 32 (r / 16) + r % 16, which is of the warp
+//@ -- that has these rows. A warp loads and stores 16 lanes of 8 columns as four registers a thread, which lie as the
+//@ -- results of a wgmma do: rows lane / 4 and 8 more, two neighbouring columns of each.
+//@ -- model: the Plan.
+//@ param model table
+//@ local consumers, all = model.role.consumer.instances, model.barrier.all_barrier
+//@ local number = model.memory.groups * consumers
+//@ local last = all.id + 1 -- where they meet at the end
+//@ local warp = model.role.producer.first_warp + model.role.producer.warps - 1
+//@ local done, place = model.shared["memory.done"].offset, model.shared["memory.place"].offset
+// A consumer's columns, how many groups of products it has issued, and of how many it has seen the end.
+struct products {
+    u32 columns;
+    u32 groups;
+    u32 seen;
+};
+
+// The barrier that one of a consumer's groups arrives on when it has ended.
+__device__ __forceinline__ u32 products_done(u32 consumer, u32 number)
+{
+    return shared_address(${done} + 8 * (consumer * ${model.memory.groups} + number));
+}
+
+// By one thread, before anybody waits.
+__device__ __forceinline__ void products_init()
+{
+    for (u32 i = 0; i < ${number}; ++i)
+        barrier_init(products_done(0, i), 1);
+}
+
+//@ -- By the last of the producer's warps, which else has the least to do. ptxas (13.0.88) makes a call of it in case
+//@ -- that it fails: in front of where roles part, or among consumers, registers would be spilled for that.
+// The warp allocates for all consumers, and gives back what they have left.
+__device__ __forceinline__ void products_allocate()
+{
+    if (threadIdx.x / 32 == ${warp}) {
+        asm volatile("tcgen05.alloc.cta_group::1.sync.aligned.shared::cta.b32 [%0], ${model.memory.columns};" ::"r"(
+                         shared_address(${place}))
+                     : "memory");
+        asm volatile("tcgen05.relinquish_alloc_permit.cta_group::1.sync.aligned;" ::: "memory");
+        asm volatile("bar.arrive ${all.id}, ${all.threads};" ::: "memory");
+    }
+}
+
+__device__ __forceinline__ void products_free()
+{
+    if (threadIdx.x / 32 == ${warp}) {
+        u32 columns;
+//@ if model.role.producer.warps == 1 then
+        __syncwarp(); // one lane has filled rings
+//@ end
+        asm volatile("bar.sync ${last}, ${all.threads};" ::: "memory");
+        asm volatile("ld.shared.b32 %0, [%1];" : "=r"(columns) : "r"(shared_address(${place})) : "memory");
+        asm volatile("tcgen05.dealloc.cta_group::1.sync.aligned.b32 %0, ${model.memory.columns};" ::"r"(columns)
+                     : "memory");
+    }
+}
+
+// All warps of the consumers: their columns are there.
+__device__ __forceinline__ products products_begin(u32 consumer)
+{
+    products p = {0, 0, 0};
+    asm volatile("bar.sync ${all.id}, ${all.threads};" ::: "memory");
+    asm volatile("ld.shared.b32 %0, [%1];" : "=r"(p.columns) : "r"(shared_address(${place})) : "memory");
+    p.columns += consumer * ${model.memory.each};
+    return p;
+}
+
+// The same: behind the last access of any of them.
+__device__ __forceinline__ void products_end()
+{
+    asm volatile("bar.arrive ${last}, ${all.threads};" ::: "memory");
+}
+//@ -- Pieces of n columns: powers of two of 8 columns each.
+//@ local function pieces(n)
+//@     local list, at, size = {}, 0, 8
+//@     while at < n // 8 do
+//@         while size > n // 8 - at do size = size // 2 end
+//@         list[#list + 1] = { at = at, size = size }
+//@         at = at + size
+//@     end
+//@     return list
+//@ end
+//@ -- Columns of the chunks of all stores.
+//@ local function widths()
+//@     local list, known = {}, {}
+//@     for _, t in ipairs(model.tensor) do
+//@         if t.out and has(model, "turned") and has(model.turned, t.name) then
+//@             local width = t.access == "tma" and t.tile[t.rank] or model.store_columns
+//@             for d = 1, t.rank - 1 do
+//@                 if t.access == "tma" and model.turned[t.name] == 1 and t.tile[d] > 1 then width = t.tile[d] end
+//@             end
+//@             if not known[width] then list[#list + 1], known[width] = width, true end
+//@         end
+//@     end
+//@     return list
+//@ end
+//@ local function lines(count, text, between)
+//@     local all = {}
+//@     for i = 0, count - 1 do
+//@         all[i + 1] = text(i) .. (i == count - 1 and "" or i % 8 == 7 and between or ", ")
+//@     end
+//@     return table.concat(all)
+//@ end
+//@ for _, p in ipairs(model.place) do
+//@     if p.kind == "operand" then
+//@         local blocks = model.mma[1].blocks_m
+//@         local each, first = p.registers // blocks, model.column[p.name]
+
+// An operand that threads made, before the products that read it: of 16 lanes and 4 words two a thread.
+__device__ __forceinline__ void ${p.name}_put(products p, const u32 (&a)[${blocks}][${each}])
+{
+    const u32 at = p.columns + ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
+//@         for block = 0, blocks - 1 do
+//@             for _, piece in ipairs(pieces(each * 4)) do
+//@                 local count, from = piece.size * 2, piece.at * 2
+//@                 local holes = lines(count, function(i) return "%" .. i + 1 end, ', "\n                 "')
+//@                 local bindings = lines(count, function(i)
+//@                     return '"r"(a[' .. block .. "][" .. from + i .. "])"
+//@                 end, ",\n                   ")
+//@                 local column = block * each * 2 + piece.at * 4
+    asm volatile("tcgen05.st.sync.aligned.16x128b.x${piece.size}.b32 [%0], {${holes}};" ::"r"(at + ${column}),
+                 ${bindings}
+                 : "memory");
+//@             end
+//@         end
+    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
+}
+//@     end
+//@     if p.kind == "accumulator" then
+//@         local blocks = model.mma[1].blocks_m
+//@         local each, n = p.cols // 2, p.cols
+//@         local type, bound = ctype(p.dtype), ctype(p.dtype) == "int" and "r" or "f"
+//@         local first = model.column[p.name]
+//@         for _, taken in ipairs(model.memory.stays == 1 and widths() or {}) do
+//@             local count = taken // 2
+
+// ${taken} columns of 64 rows; zeros where no product was made.
+__device__ __forceinline__ void ${p.name}_take(products p, bool there, int block, int first_pair, ${type} (&d)[${count}])
+{
+    const u32 at = p.columns + ${first} + block * ${n} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
+    #pragma unroll
+    for (int i = 0; i < ${count}; ++i)
+        d[i] = 0;
+    if (there) {
+//@             for _, piece in ipairs(pieces(taken)) do
+//@                 local count, from = piece.size * 4, piece.at * 4
+//@                 local holes = lines(count, function(i) return "%" .. i end, ', "\n                     "')
+//@                 local bindings = lines(count, function(i) return '"=' .. bound .. '"(d[' .. from + i .. "])" end,
+//@                     ",\n                       ")
+//@                 local column = piece.at * 8
+        asm volatile("tcgen05.ld.sync.aligned.16x256b.x${piece.size}.b32 {${holes}}, [%${count}];"
+                     : ${bindings}
+                     : "r"(at + ${column})
+                     : "memory");
+//@             end
+        asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+        #pragma unroll
+        for (int i = 0; i < ${count}; ++i)
+            asm volatile("" : "+${bound}"(d[i])); // no use of a register before the wait for it
+    }
+}
+//@         end
+//@         if model.memory.stays == 0 then
+
+// The sums, once their products have ended.
+__device__ __forceinline__ void ${p.name}_land(products p, ${type} (&d)[${blocks}][${each}])
+{
+    const u32 at = p.columns + ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
+//@         for block = 0, blocks - 1 do
+//@             for _, piece in ipairs(pieces(n)) do
+//@                 local count, from = piece.size * 4, piece.at * 4
+//@                 local holes = lines(count, function(i) return "%" .. i end, ', "\n                 "')
+//@                 local bindings = lines(count, function(i)
+//@                     return '"=' .. bound .. '"(d[' .. block .. "][" .. from + i .. "])"
+//@                 end, ",\n                   ")
+//@                 local column = block * n + piece.at * 8
+    asm volatile("tcgen05.ld.sync.aligned.16x256b.x${piece.size}.b32 {${holes}}, [%${count}];"
+                 : ${bindings}
+                 : "r"(at + ${column})
+                 : "memory");
+//@             end
+//@         end
+    asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+//@         -- No use of a register before the wait for it.
+    #pragma unroll
+    for (int block = 0; block < ${blocks}; ++block)
+        #pragma unroll
+        for (int i = 0; i < ${each}; ++i)
+            asm volatile("" : "+${bound}"(d[block][i]));
+}
+//@         end
+//@         if has(model, "kept") and has(model.kept, p.name) then
+
+// Sums that threads computed on, before the products that add to them.
+__device__ __forceinline__ void ${p.name}_put(products p, const ${type} (&d)[${blocks}][${each}])
+{
+    const u32 at = p.columns + ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
+//@             for block = 0, blocks - 1 do
+//@                 for _, piece in ipairs(pieces(n)) do
+//@                     local count, from = piece.size * 4, piece.at * 4
+//@                     local holes = lines(count, function(i) return "%" .. i + 1 end, ', "\n                 "')
+//@                     local bindings = lines(count, function(i)
+//@                         return '"' .. bound .. '"(d[' .. block .. "][" .. from + i .. "])"
+//@                     end, ",\n                   ")
+//@                     local column = block * n + piece.at * 8
+    asm volatile("tcgen05.st.sync.aligned.16x256b.x${piece.size}.b32 [%0], {${holes}};" ::"r"(at + ${column}),
+                 ${bindings}
+                 : "memory");
+//@                 end
+//@             end
+    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
+}
+//@         end
+//@     end
+//@ end
