@@ -619,8 +619,8 @@ static __attribute__((noinline, cold)) uint32_t as_the_last(const uint32_t *offs
 {
     for (uint32_t lost = lanes & ~kept; lost; lost &= lost - 1) {
         unsigned lane = emu_first(lost), last = lane;
-        for (uint32_t m = lanes; m; m &= m - 1)
-            last = offset[emu_first(m)] == offset[lane] ? emu_first(m) : last;
+        for (uint32_t m = lanes; m; m ^= 1u << emu_last(m))
+            last = offset[emu_last(m)] == offset[lane] ? emu_last(m) : last;
         alike = (alike & ~emu_lane_bits[lane]) | (alike >> last & 1) << lane;
     }
     return alike;
@@ -634,19 +634,20 @@ static void store_own(struct emu_warp *warp, const struct emu_op *op, const stru
     int apart = own_stride(offset, (uint32_t)access->bytes * access->count, &stride) || !stride;
     for (uint32_t e = 0; alike && e < access->count; e++)
         alike &= own_alike(access, to + access->bytes * e, offset, emu_at(warp, access->data[e]));
+    /* From the highest lane on, as below. */
     for (uint32_t e = 0; e < access->count; e++) {
         const unsigned char *from = emu_at(warp, access->data[e]);
         unsigned char *at = to + access->bytes * e;
         const uint32_t *x = (const uint32_t *)(const void *)from;
         if (lanes == UINT32_MAX && access->bytes == 4 && !access->wide)
-            for (int i = 0; i < EMU_LANES; i++)
+            for (int i = EMU_LANES - 1; i >= 0; i--)
                 memcpy(at + offset[i], &x[i], 4);
         else if (access->wide)
-            for (uint32_t m = lanes; m; m &= m - 1)
-                set(at + offset[emu_first(m)], ((const uint64_t *)(const void *)from)[emu_first(m)], access->bytes);
+            for (uint32_t m = lanes; m; m ^= 1u << emu_last(m))
+                set(at + offset[emu_last(m)], ((const uint64_t *)(const void *)from)[emu_last(m)], access->bytes);
         else
-            for (uint32_t m = lanes; m; m &= m - 1)
-                set(at + offset[emu_first(m)], x[emu_first(m)], access->bytes);
+            for (uint32_t m = lanes; m; m ^= 1u << emu_last(m))
+                set(at + offset[emu_last(m)], x[emu_last(m)], access->bytes);
     }
     if (!warp->hazard)
         return;
