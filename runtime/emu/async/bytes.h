@@ -9,8 +9,9 @@
 #include "status.h"
 
 // Memory by generic address: global and shared alike. Both calls move all bytes and return 0, or move none and return
-// another value where a part lies outside of what is allocated. One of these stands for what one cluster sees; whoever
-// hands it to an asynchronous operation keeps it in place until the operation is done.
+// another value where a part lies outside of what is allocated (of no bytes: where the address does). One of these
+// stands for what one cluster sees; whoever hands it to an asynchronous operation keeps it in place until the operation
+// is done.
 struct emu_bytes {
     void *context;
     int (*read)(void *context, uint64_t address, void *to, size_t bytes);

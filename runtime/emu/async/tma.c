@@ -334,6 +334,16 @@ static void fill(const struct emu_tma_map *m, uint8_t *bytes, uint32_t count)
     }
 }
 
+// Whether the box begins outside of the tensor.
+static int begins_outside(const struct emu_tma_request *request)
+{
+    const struct tw_tensormap_call *c = &request->map->call;
+    for (unsigned i = 0; i < c->rank; i++)
+        if (request->coord[i] < 0 || (uint64_t)request->coord[i] >= c->dim[i])
+            return 1;
+    return 0;
+}
+
 enum emu_fault_kind emu_tma_read_global(const struct emu_tma_request *request, const struct emu_bytes *memory,
                                         uint8_t *image, struct emu_fault *fault)
 {
@@ -341,6 +351,12 @@ enum emu_fault_kind emu_tma_read_global(const struct emu_tma_request *request, c
     const struct tmap_dtype *dtype = tw_tmap_dtype(m->call.dtype);
     uint8_t row[ROW_BYTES_MOST];
     struct walk w;
+    // [H200] such a box touches the map's address, whether or not any of it lies there (tests/gpu/probes)
+    if (!is_im2col(m) && begins_outside(request) && memory->read(memory->context, m->call.addr, row, 0))
+        return emu_fail(fault, EMU_FAULT_BOUNDS, m->call.addr,
+                        "a tensor load whose box begins outside of its map touches the map's address 0x%llx, which is "
+                        "not allocated",
+                        (unsigned long long)m->call.addr);
     if (m->inner != m->pitch || m->extent != m->rows * m->inner)
         memset(image, 0, m->extent);
     walk_start(&w, request);

@@ -296,7 +296,7 @@ static int record_read(void *context, uint64_t address, void *to, size_t bytes)
 {
     struct recorder *r = context;
     int status = emu_bytes_read(r->warp->block->cluster, address, to, bytes);
-    if (!status && !r->writes)
+    if (!status && bytes && !r->writes)
         record(r, address, bytes);
     return status;
 }
