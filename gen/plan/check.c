@@ -611,6 +611,48 @@ static void check_list(const struct check *c)
             fault(c, "list", "LIST", "its records lie where the parts of a loop find zeros; split it, or go by a list");
 }
 
+/* Why a box that loads a slice with an address of its own may begin outside of it, and what to write; NULL: none does.
+ */
+static const char *begins_outside(const struct plan *p, int tensor)
+{
+    const struct plan_tensor *t = &p->tensor[tensor];
+    const int inner = t->rank - 1;
+    int64_t extent;
+    int maps = 0;
+    for (int i = 0; i < p->map_count; i++)
+        maps += p->map[i].tensor == tensor;
+    if (plan_cluster(p) > 1)
+        return "a block of a cluster may have no tile there; write a cluster of one";
+    if (t->gathered || maps > 1)
+        return "rows that are none come from there; write arch = { sm_90a = false }, whose like without tensor maps "
+               "runs";
+    if (t->boxes > 1 &&
+        (!expr_is_int(&p->graph, t->dim[inner], &extent) || t->tile[inner] <= 0 || extent % t->tile[inner] != 0))
+        return "a tile takes several boxes beside each other, and the rows of the last one may be shorter; write a "
+               "tile "
+               "of one box, 128 bytes of the innermost dim";
+    return NULL;
+}
+
+/* The map of such slices begins where no memory is (plan/map_pointers.h), and an H200 fails a load whose box begins
+ * outside of its tensor there: tests/gpu/probes, "outside". */
+static void check_pointers(const struct check *c)
+{
+    const struct plan *p = c->p;
+    for (int i = 0; i < p->tensor_count; i++) {
+        const struct plan_tensor *t = &p->tensor[i];
+        const char *why = t->pointers && t->map >= 0 && !t->out ? begins_outside(p, i) : NULL;
+        if (t->pointers && t->tile[0] > 1)
+            tensor_fault(c, t, "POINTERS", "a tile takes %d slices with addresses of their own; write 1", t->tile[0]);
+        if (why)
+            tensor_fault(
+                c, t, "POINTERS",
+                "slices with addresses of their own are loaded through a tensor map that begins where no memory "
+                "is, and a GPU fails where a box begins outside of its slice: %s",
+                why);
+    }
+}
+
 int plan_check(const struct plan *p, struct diag_set *diags)
 {
     struct check c = {p, arch_find(p->arch), diags};
@@ -652,10 +694,7 @@ int plan_check(const struct plan *p, struct diag_set *diags)
     check_registers(&c);
     for (int i = 0; i < p->mma_count; i++)
         check_mma(&c, &p->mma[i]);
-    for (int i = 0; i < p->tensor_count; i++)
-        if (p->tensor[i].pointers && p->tensor[i].tile[0] > 1)
-            tensor_fault(&c, &p->tensor[i], "POINTERS", "a tile takes %d slices with addresses of their own; write 1",
-                         p->tensor[i].tile[0]);
+    check_pointers(&c);
     check_params(&c);
     check_list(&c);
     check_conversions(&c);

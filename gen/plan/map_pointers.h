@@ -10,9 +10,13 @@
  * A stride is below 2^40 and a coordinate below 2^31, which one dimension alone would not cover. That strides need not
  * grow outwards, the driver agrees to (TMA-STR-OVERLAP in runtime/tensormap/tensormap_rules.def); that the sum has 64
  * bits, ragged tensors of Triton (python/triton/tools/ragged_tma.py) stand on, which wrap around there by strides of
- * 2^34 elements. On an H200 products of tensors of three dims are right (gemm_bf16_pointers); decode, whose keys have
- * four and so a map of five, failed there, for a reason that is not known. What a copy takes is as ever cut at the
- * slice's own extents. No map is written on the device, and none has to be fenced.
+ * 2^34 elements. What a copy takes is as ever cut at the slice's own extents. No map is written on the device, and none
+ * has to be fenced.
+ *
+ * A load whose box begins outside of its tensor touches the map's address on an H200, and fails where no memory is, as
+ * at BASE (tests/gpu/probes, "outside"; what begins inside may end outside). So check.c refuses tiles of which a box
+ * may begin there. A base that is memory, as the array of addresses itself, would lift that: slices below it are then
+ * reached by sums that wrap around.
  */
 #ifndef TW_GEN_PLAN_MAP_POINTERS_H
 #define TW_GEN_PLAN_MAP_POINTERS_H

@@ -1,6 +1,6 @@
--- Slices with addresses of their own beside all that copies, reads and stores do with a tensor: multicast to a cluster,
--- rows that end where data say, elements that functions read, operands and results that lie the other way, results of
--- fp32, tensors by strides beside them, and programs without dots.
+-- Slices with addresses of their own beside all that copies, reads and stores do with a tensor: rows that end where data
+-- say, elements that functions read, operands and results that lie the other way, results of fp32, tensors by strides
+-- beside them, and programs without dots.
 local B, M, N, K = dims "B M N K%8"
 local function slices(a, b, dtype, out) return tensor { B, a, b, dtype = dtype, out = out, pointers = "B" } end
 
@@ -20,8 +20,8 @@ kernel "slices_plain" {
 }
 
 kernel "slices_counted" {
-  axes = "b m n k", grid = { b = B, m = M, n = N }, tile = { m = 128, n = 64, k = 64 }, cluster = { m = 2 },
-  arch = { sm_90a = {}, sm_80 = { cluster = { m = 1 }, pipeline = { stages = 2 } } },
+  axes = "b m n k", grid = { b = B, m = M, n = N }, tile = { m = 128, n = 64, k = 64 },
+  arch = { sm_90a = {}, sm_80 = { pipeline = { stages = 2 } } },
   A = slices(M, K, "bf16"), W = slices(N, K, "bf16"), D = slices(M, N, "bf16", true),
   bias = tensor { B, N, dtype = "bf16", pointers = "B" },
   count = tensor { B, dtype = "int32", fill = function(b, n) return ({ n.M - 9, 0, n.M + 9 })[b % 3 + 1] end },
