@@ -42,7 +42,7 @@ kernel "attention_decode_split_4" {
 }
 
 -- Each request has a cache of its own somewhere: of K and V a launch is given the addresses. By the copies of sm_80, on
--- Hopper too: rows that a request does not have would begin outside of their slice, which fails there on such maps.
+-- Hopper too: loads of rows that a request does not have begin outside of their slice, which no such map may.
 kernel "attention_decode_pointers" {
   like = decode,
   K = tensor { B, S, G, D, dtype = "bf16", pointers = "B" },

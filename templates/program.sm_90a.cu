@@ -39,7 +39,7 @@
 //@     fills, waits, fetcher = "threadIdx.x >= " .. first, "threadIdx.x < " .. first, 0
 //@     fills_of, number_of = "", "warpgroup"
 //@ end
-//@ local producer, tensor = first // 128, has(plan, "memory") 
+//@ local producer, tensor = first // 128, has(plan, "memory")
 ${banner}
 
 //@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,

@@ -617,8 +617,11 @@ static const char *begins_outside(const struct plan *p, int tensor)
 {
     const struct plan_tensor *t = &p->tensor[tensor];
     const int inner = t->rank - 1;
-    int64_t extent;
+    const struct expr_node *dim = &p->graph.node[t->dim[inner]];
+    int64_t extent = 1;
     int maps = 0;
+    if (!expr_is_int(&p->graph, t->dim[inner], &extent) && dim->op == EXPR_SYMBOL && p->symbol_multiple)
+        extent = p->symbol_multiple[dim->integer];
     for (int i = 0; i < p->map_count; i++)
         maps += p->map[i].tensor == tensor;
     if (plan_cluster(p) > 1)
@@ -626,11 +629,10 @@ static const char *begins_outside(const struct plan *p, int tensor)
     if (t->gathered || maps > 1)
         return "rows that are none come from there; write arch = { sm_90a = false }, whose like without tensor maps "
                "runs";
-    if (t->boxes > 1 &&
-        (!expr_is_int(&p->graph, t->dim[inner], &extent) || t->tile[inner] <= 0 || extent % t->tile[inner] != 0))
+    if (t->boxes > 1 && (t->tile[inner] <= 0 || extent % t->tile[inner] != 0))
         return "a tile takes several boxes beside each other, and the rows of the last one may be shorter; write a "
                "tile "
-               "of one box, 128 bytes of the innermost dim";
+               "of one box, 128 bytes of the innermost dim, or an extent that it divides";
     return NULL;
 }
 

@@ -14,9 +14,10 @@
  * has to be fenced.
  *
  * A load whose box begins outside of its tensor touches the map's address on an H200, and fails where no memory is, as
- * at BASE (tests/gpu/probes, "outside"; what begins inside may end outside). So check.c refuses tiles of which a box
- * may begin there. A base that is memory, as the array of addresses itself, would lift that: slices below it are then
- * reached by sums that wrap around.
+ * at BASE (tests/gpu/probes, "outside"; what begins inside may end outside). So check.c refuses clusters, rows by
+ * number and tiles of several boxes; coordinates that a program itself puts outside are its own, and BOUNDS tells. A
+ * base that is memory, as the array of addresses itself, would lift that: slices below it are then reached by sums that
+ * wrap around.
  */
 #ifndef TW_GEN_PLAN_MAP_POINTERS_H
 #define TW_GEN_PLAN_MAP_POINTERS_H

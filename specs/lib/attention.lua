@@ -1,4 +1,5 @@
--- Attention forward: O = softmax(scale Q K^T) V, by blocks of keys with a running maximum and sum.
+-- Attention forward: O = softmax(scale Q K^T) V, by blocks of keys with a running maximum and sum; with the sum alone
+-- where score_mod keeps all scores within 50 of 0 and V is bf16, whose elements then have to stay below 2^40.
 --
 -- Heads of Q may share those of K and V: axis h counts the heads of Q, g those of K and V, and H // G of h belong to
 -- one of g. A tensor's `axes` say the order of its dims. The scale is 1 / sqrt(d) where the kernel has none.
@@ -17,9 +18,9 @@
 
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
--- Of a score that arithmetic keeps this near to 0, as binary logarithm, weights are its powers themselves: sums of 2^32
--- of them, and as small ones, leave room in fp32 for what V is. So no maximum is looked for, and no sum is scaled.
-local MOST = 80
+-- Of a score that arithmetic keeps this near to 0, as binary logarithm, weights are its powers themselves, up to 2^73:
+-- fp32 leaves 2^54 for how many keys there are, times what V is. So no maximum is looked for, and no sum is scaled.
+local MOST = 73
 
 local function innermost(x, axis)
   local list = axes(x)
@@ -42,8 +43,8 @@ local function program(t, at, tile)
   local scale = given "scale" and t.scale or rsqrt(extent "d")
   local fp8 = dtype(t.V) == "fp8_e4m3" or dtype(t.V) == "fp8_e5m2"
 
-  -- What score_mod gives may be near to 0 whatever it is given.
-  local near = given "score_mod" and dtype(t.V) == "bf16" and magnitude(fused("score_mod", q * scale, { kv = 0 }))
+  -- What score_mod gives may be near to 0 whatever it is given, and whatever key: any place stands for it here.
+  local near = given "score_mod" and dtype(t.V) == "bf16" and magnitude(fused("score_mod", q * scale, { kv = at.q }))
   near = near and near * log2e <= MOST
 
   local function turn(kv)

@@ -190,8 +190,8 @@ def main():
             for name, took in times.items()]
     print("[\n " + ",\n ".join(json.dumps(row) for row in rows) + "\n]")
     for row in rows:
-        print(f"{row['what']:26} {row['latency_ns']:9.1f} ns  ({row['latency_min_ns']:.1f} to {row['latency_max_ns']:.1f})",
-              file=sys.stderr)
+        least, most = row["latency_min_ns"], row["latency_max_ns"]
+        print(f"{row['what']:30} {row['latency_ns']:9.1f} ns  ({least:.1f} to {most:.1f})", file=sys.stderr)
     c, python = (statistics.median(times[name]) for name in ("C", "Python, direct"))
     print(f"Python beside C: {python - c:+.1f} ns (at most 400 are wanted)", file=sys.stderr)
     return 0 if python - c <= 400 else 1

@@ -118,6 +118,17 @@ ok $? "ALiBi: a slope is read once" "$work/out"
 ! grep -q row_max "$work/mods/attention_fwd_softcap.sm_90a.cu" &&
     grep -q row_max "$work/mods/attention_fwd_alibi.sm_90a.cu"
 ok $? "soft cap: nothing looks for the largest" "$work/out"
+# Of another function the key decides: what is near to 0 at one key need not be at the next, and no element is asked for
+# that is not there.
+for mod in 'tanh_approx(s) + 0.5 * i.kv' 'select(lt(i.kv, 4), 50 * tanh_approx(s / 50), s)'; do
+    sed "s|function(s) return 50 \* tanh_approx(s / 50)|function(s, t, i) return $mod|" specs/attention_mods.lua \
+        >"$work/specs/attention_mods.lua"
+    ! cmp -s specs/attention_mods.lua "$work/specs/attention_mods.lua" &&
+        "$program" gen "$work/specs/attention_mods.lua" --kernel attention_fwd_softcap -o "$work/grows" --arch sm_90a \
+            >"$work/out" 2>&1 && grep -q row_max "$work/grows/attention_fwd_softcap.sm_90a.cu"
+    ok $? "scores that go by their key have a maximum: $mod" "$work/out"
+done
+cp specs/attention_mods.lua "$work/specs/"
 text=$work/mods/attention_fwd_alibi.sm_90a.cu
 sed 's/= row - (half \* 8);/= row;/' "$text" >"$work/broken.cu"
 ! cmp -s "$text" "$work/broken.cu" && ! "$program" run specs/attention_mods.lua --kernel attention_fwd_alibi \
