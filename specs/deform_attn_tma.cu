@@ -92,9 +92,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
             const place y = place_of(from_${of}(loc[(first + query) * args.loc_stride1 + 1]), rows);
 //@ loop "points" point < ${points}
 //@ for l = 0, levels - 1 do
-//@     local from = l * points
-                const int x${l} = __shfl_sync(~0u, x.pixel, ${from} + point);
-                const int y${l} = __shfl_sync(~0u, y.pixel, ${from} + point);
+//@     local from = l > 0 and l * points .. " + point" or "point"
+                const int x${l} = __shfl_sync(~0u, x.pixel, ${from});
+                const int y${l} = __shfl_sync(~0u, y.pixel, ${from});
 //@ end
 //@ elect
                     ${ring.name}_wait_empty(fill);

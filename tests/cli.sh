@@ -205,7 +205,7 @@ ok $? "an architecture that nobody knows: status 2 and a suggestion"
 tilewright check "$work/good.lua" --arch sm_90a,turing
 is 2 && silent out && says "no architecture 'turing'; known are sm_80, "
 ok $? "an architecture that is like none: status 2 and those there are"
-for wanted in sm_100a:10.0 sm_121a:12.1 sm_103:10.3; do
+for wanted in sm_101a:10.1 sm_121a:12.1 sm_103:10.3; do
     tilewright check "$work/good.lua" --arch "${wanted%:*}"
     is 2 && silent out && says "no architecture '${wanted%:*}'; known are sm_80, .*; a ${wanted#*:} takes PTX"
     ok $? "an architecture that others have, ${wanted%:*}: those there are, and what runs on it"

@@ -35,7 +35,12 @@
 //@     end
 __device__ __forceinline__ void tma_windows_${name}_${rank}d(u32 destination, const tensor_map *map, u32 barrier${types})
 {
-    asm volatile("cp.async.bulk.tensor.${rank}d.${space}.global.im2col.mbarrier::complete_tx::bytes${several}${hint} "
+//@ if several == "" then
+    asm volatile("cp.async.bulk.tensor.${rank}d.${space}.global.im2col.mbarrier::complete_tx::bytes${hint} "
+//@ else
+    asm volatile("cp.async.bulk.tensor.${rank}d.${space}.global.im2col.mbarrier::complete_tx::bytes"
+                 "${several}${hint} "
+//@ end
                  "[%0], [%1, {${from}}], [%2], {${taps}}${mask}${policy};" ::"r"(destination),
                  "l"(map), "r"(barrier), ${bindings}
                  : "memory");
