@@ -40,7 +40,7 @@ arch { sm_80 = { cluster = { m = 2 } }, sm_90a = {} }
 arch { sm_80 = {}, sm_90a = { tile = { n = 260 } } }
 arch { sm_75 = {}, sm_80 = {}, sm_90a = {} }
 arch { sm_75 = {} }
-arch { sm_100 = {}, sm_100a = {} }
+arch { sm_103 = {}, sm_103a = {} }
 schedule { order = "sideways" }
 schedule { dynamic = true, persistent = false }
 tune { tile = { q = { 3 } } }

@@ -136,7 +136,8 @@ static void rows(void **state)
     int count = 0;
     (void)state;
     for (const struct break_row *row = break_all; row->name; row++, count++) {
-        assert_int_not_equal(emu_hazard_find(row->hazard), EMU_HAZARD_COUNT);
+        if (strcmp(row->hazard, "ILLEGAL") != 0) /* no hazard: an instruction that there is not */
+            assert_int_not_equal(emu_hazard_find(row->hazard), EMU_HAZARD_COUNT);
         assert_int_not_equal(row->edit[0].kind, BREAK_NONE);
         assert_ptr_equal(break_find(row->name, row->arch), row);
         assert_null(strchr(row->text, '\n'));
