@@ -627,12 +627,11 @@ static const char *begins_outside(const struct plan *p, int tensor)
     if (plan_cluster(p) > 1)
         return "a block of a cluster may have no tile there; write a cluster of one";
     if (t->gathered || maps > 1)
-        return "rows that are none come from there; write arch = { sm_90a = false }, whose like without tensor maps "
-               "runs";
+        return "rows that are none come from there; write arch = { sm_90a = false }, which leaves the kernel to the "
+               "copies of sm_80";
     if (t->boxes > 1 && (t->tile[inner] <= 0 || extent % t->tile[inner] != 0))
         return "a tile takes several boxes beside each other, and the rows of the last one may be shorter; write a "
-               "tile "
-               "of one box, 128 bytes of the innermost dim, or an extent that it divides";
+               "tile of one box, 128 bytes of the innermost dim, or an extent that it divides";
     return NULL;
 }
 
