@@ -29,6 +29,10 @@ static void mark_record(struct emu_hazard_cluster *c, const struct hz_record *r)
 
 static void mark_chunk(struct emu_hazard_cluster *c, const struct hz_chunk *k)
 {
+    for (unsigned i = 0; k->split && i < HZ_CHUNK / 4; i++)
+        mark_chunk(c, &k->words->at[i]);
+    if (k->split)
+        return;
     mark_record(c, &k->write);
     mark_record(c, &k->read);
     for (uint32_t i = 0; k->more && i < k->more->count; i++)

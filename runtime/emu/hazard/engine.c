@@ -183,6 +183,7 @@ void emu_hazard_close(struct emu_hazard *hazard)
         tw_free(hazard->rt, page);
     }
     hz_lists_free(hazard);
+    hz_words_free(hazard);
     tw_free(hazard->rt, hazard->reports);
     tw_free(hazard->rt, hazard->guesses);
     tw_free(hazard->rt, hazard->report_slots);
@@ -205,7 +206,7 @@ void hz_release(struct hz_warp *w, uint32_t lanes)
     if (!(w->touched & ~by))
         by = UINT32_MAX; /* one that tells all is kept too: a later one that does not takes nothing of it back */
     else
-        w->partial_last = epoch;
+        w->cluster->partials = (w->partial_last = epoch) != 0;
     struct hz_partial *p = &w->partials[(w->partial_count - 1) % HZ_PARTIALS];
     if (!w->partial_count || p->lanes != by) {
         p = &w->partials[w->partial_count++ % HZ_PARTIALS];

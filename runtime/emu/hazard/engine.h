@@ -124,6 +124,7 @@ struct emu_hazard_cluster {
     uint32_t barrier_count, barrier_room;
     uint32_t *barrier_slots; /* hash of address: index + 1 */
     uint32_t barrier_slot_count;
+    int partials;            /* a warp has released what some of its lanes did alone, ever */
     int met;                 /* at barrier.cluster, once or more: all blocks have begun */
     struct hz_clock meet[2]; /* barrier.cluster: arrivals of even and odd phases */
     struct hz_known meet_known;
@@ -165,6 +166,7 @@ struct emu_hazard {
     uint32_t next_serial;
     struct emu_hazard_cluster *clusters;
     struct hz_list *free_lists[HZ_LIST_SIZES];
+    struct hz_words *free_words;
     int lists_shared; /* by chunks, ever: else each list has one owner */
     struct hz_page *free_pages;
     struct hz_page **global; /* hash of pages */

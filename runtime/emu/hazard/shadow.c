@@ -6,6 +6,11 @@
 void hz_chunk_forget(struct emu_hazard *h, struct hz_chunk *k)
 {
     k->full = 0;
+    if (k->split) {
+        for (unsigned i = 0; i < HZ_CHUNK / 4; i++)
+            hz_chunk_forget(h, &k->words->at[i]);
+        hz_words_leave(h, k);
+    }
     if (k->more)
         hz_list_leave(h, k->more);
     k->more = NULL;
@@ -65,7 +70,7 @@ static inline enum quick quick(const struct hz_access *a, const struct hz_record
         return r->epoch < w->synced || r->lane == lane ? KNOWN : ASK;
     if (a->clock[component] < r->epoch)
         return NOT_KNOWN;
-    return a->cluster->warps[component - 1].partial_last < r->epoch ? KNOWN : ASK;
+    return !a->cluster->partials || a->cluster->warps[component - 1].partial_last < r->epoch ? KNOWN : ASK;
 }
 
 /* Such an access that the warp knows of, in this record or none. */
@@ -161,6 +166,17 @@ static void check_layout(const struct hz_access *a, const struct hz_record *r, u
         hz_tell_swizzle(a, r, mask, address);
 }
 
+static void words_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask, uint64_t address);
+
+/* Whether to remember a chunk by words from now on: threads access some of them, and its records are too many to stand
+   in it. Operations come to whole tiles, and what they write stays together. */
+static inline int splits(const struct hz_access *a, const struct hz_chunk *k, uint8_t lane, uint32_t mask,
+                         uint64_t address)
+{
+    return (k->written & ~mask) && (mask & 0x1111u) * 15u == mask && lane >> 5 == HZ_ONE_LANE &&
+           hz_is_shared(address) && !a->operation && !(k->write.mask && (k->write.flags & HZ_ASYNC));
+}
+
 static __attribute__((noinline)) void chunk_read(const struct hz_access *a, struct hz_chunk *k, uint8_t lane,
                                                  uint32_t mask, uint64_t address)
 {
@@ -168,6 +184,10 @@ static __attribute__((noinline)) void chunk_read(const struct hz_access *a, stru
     struct hz_record *theirs = NULL;
     if (k->read.mask && !k->full && read_in_list(a, k, lane, mask, &theirs))
         return;
+    if (splits(a, k, lane, mask, address) && !hz_words_split(h, k)) {
+        words_access(a, k, lane, mask, address);
+        return;
+    }
     if (mask & ~(uint32_t)k->written)
         hz_tell_bytes(a, EMU_HAZARD_UNINIT, lane, mask & ~(uint32_t)k->written, address);
     if ((a->flags & HZ_NC) && (k->marked & mask))
@@ -245,6 +265,10 @@ static __attribute__((noinline)) void chunk_write(const struct hz_access *a, str
                                                   uint32_t mask, uint64_t address)
 {
     struct emu_hazard *h = a->h;
+    if (splits(a, k, lane, mask, address) && !hz_words_split(h, k)) {
+        words_access(a, k, lane, mask, address);
+        return;
+    }
     k->full = 0;
     if (hz_is_shared(address)) {
         if (k->marked & mask)
@@ -301,7 +325,7 @@ static __attribute__((noinline)) void chunk_write(const struct hz_access *a, str
 
 /* Inline at both places: a call for each chunk of each access is a fiftieth of what hazards cost. */
 static inline __attribute__((always_inline)) void
-chunk_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask, uint64_t address, int shared)
+whole_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask, uint64_t address, int shared)
 {
     if (!a->writes) {
         if (read_before(a, &k->read, lane, mask))
@@ -336,6 +360,60 @@ chunk_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32
     chunk_write(a, k, lane, mask, address);
 }
 
+static __attribute__((noinline)) void word_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane,
+                                                  uint32_t mask, uint64_t address)
+{
+    whole_access(a, k, lane, mask, address, 1);
+}
+
+/* A write of all the words that is ordered behind everything: they are one chunk again. */
+static int written_over(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask)
+{
+    if (mask != 0xffff || !a->writes || a->reads)
+        return 0;
+    for (unsigned i = 0; i < HZ_CHUNK / 4; i++) {
+        const struct hz_chunk *word = &k->words->at[i];
+        if (word->more || word->marked || !known(a, &word->write, lane, mask) || !known(a, &word->read, lane, mask))
+            return 0;
+    }
+    hz_words_leave(a->h, k);
+    k->written = (uint16_t)mask;
+    put(&k->write, a, lane, mask, 1);
+    return 1;
+}
+
+/* An access to a chunk that is by words. What an operation does is remembered by whole chunks. */
+static __attribute__((noinline)) void words_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane,
+                                                   uint32_t mask, uint64_t address)
+{
+    if (a->operation) {
+        hz_words_join(a->h, k);
+        word_access(a, k, lane, mask, address);
+        return;
+    }
+    if (written_over(a, k, lane, mask))
+        return;
+    for (uint32_t left = mask, part; left; left &= ~part) {
+        unsigned i = (unsigned)__builtin_ctz(left) / 4;
+        part = UINT32_C(15) << 4 * i;
+        word_access(a, &k->words->at[i], lane, left & part, address);
+    }
+}
+
+static inline __attribute__((always_inline)) void
+chunk_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask, uint64_t address, int shared)
+{
+    if (shared && k->split) {
+        unsigned i = (unsigned)__builtin_ctz(mask) / 4;
+        if (a->operation || (mask & ~(UINT32_C(15) << 4 * i))) {
+            words_access(a, k, lane, mask, address);
+            return;
+        }
+        k = &k->words->at[i];
+    }
+    whole_access(a, k, lane, mask, address, shared);
+}
+
 /* ---- Chunks alike ------------------------------------------------------------------------------------------------ */
 
 /* What one access makes of a chunk depends on what the chunk remembers alone, and an asynchronous access comes to
@@ -365,6 +443,8 @@ static __attribute__((noinline)) void chunk_alike(const struct hz_access *a, str
 {
     struct emu_hazard *h = a->h;
     struct hz_alike *alike = a->alike;
+    if (k->split)
+        hz_words_join(h, k);
     struct hz_answer *answer = &alike->answers[alike->last];
     for (unsigned i = 1; i < HZ_ANSWERS && !is_alike(answer, k, mask); i++)
         answer = &alike->answers[(alike->last + i) % HZ_ANSWERS];
@@ -443,7 +523,10 @@ static __attribute__((noinline)) struct hz_page *shared_page(struct emu_hazard_c
 struct hz_chunk *hz_shared_chunk(struct emu_hazard_cluster *cluster, uint64_t address)
 {
     struct hz_page *page = shared_page(cluster, address);
-    return page ? &page->chunks[address % HZ_PAGE / HZ_CHUNK] : NULL;
+    struct hz_chunk *k = page ? &page->chunks[address % HZ_PAGE / HZ_CHUNK] : NULL;
+    if (k)
+        hz_words_join(cluster->h, k);
+    return k;
 }
 
 static inline struct hz_page *page_of(struct hz_access *a, uint64_t address)
@@ -541,7 +624,8 @@ static const uint32_t bit[HZ_LANES] = {
 struct lanes {
     uint64_t high;
     uint32_t low[HZ_LANES];
-    const uint64_t *wide; /* NULL: `high` is that of all */
+    const uint64_t *wide;         /* NULL: `high` is that of all */
+    struct hz_page *const *pages; /* of the block's own shared memory, where all are there; or NULL */
 };
 
 static inline uint64_t place_of(const struct lanes *at, unsigned lane)
@@ -571,13 +655,28 @@ static unsigned run_end(uint32_t steps, unsigned first)
     return ends ? (unsigned)__builtin_ctz(ends) : HZ_LANES;
 }
 
+/* Of a place in the block's own shared memory, where the shadow of that is there: as lane_access. */
+static inline __attribute__((always_inline)) void own_lane_access(struct hz_access *a, const struct lanes *at,
+                                                                  uint32_t bytes, unsigned lane)
+{
+    uint32_t low = at->low[lane], from = low % HZ_CHUNK;
+    struct hz_page *page = at->pages[(low & 0xffffff) / HZ_PAGE];
+    if (!page || from + bytes > HZ_CHUNK)
+        lane_access(a, at->high | low, bytes, (uint8_t)lane);
+    else
+        chunk_access(a, &page->chunks[low % HZ_PAGE / HZ_CHUNK], (uint8_t)lane, ((UINT32_C(1) << bytes) - 1) << from,
+                     at->high | (low - from), 1);
+}
+
 /* Ranges of lanes that follow each other in memory are one. */
 static void lanes_access(struct hz_access *a, uint32_t lanes, const struct lanes *at, uint32_t bytes)
 {
     uint32_t steps = lanes ? stepping(at, bytes) & lanes & lanes << 1 : 0;
     while (lanes) {
         unsigned first = (unsigned)__builtin_ctz(lanes), end = run_end(steps, first);
-        if (end == first + 1)
+        if (end == first + 1 && at->pages)
+            own_lane_access(a, at, bytes, first);
+        else if (end == first + 1)
             lane_access(a, place_of(at, first), bytes, (uint8_t)first);
         else
             hz_range(a, place_of(at, first), (uint64_t)(end - first) * bytes, first, (unsigned)__builtin_ctz(bytes));
@@ -655,6 +754,8 @@ void emu_hazard_shared(struct emu_hazard_warp *warp, uint32_t lanes, const uint3
     if (!lanes || access_begin(&a, warp, lanes, access, position))
         return;
     a.warp->touched |= lanes;
+    if (far < HZ_SHARED_PAGES * HZ_PAGE && !a.cluster->blocks[w->rank].ended)
+        at.pages = a.cluster->blocks[w->rank].pages;
     if (lanes == UINT32_MAX && !apart)
         hz_range(&a, at.high | at.low[0], HZ_LANES * (uint64_t)bytes, 0, (unsigned)__builtin_ctz(bytes));
     else
@@ -679,8 +780,9 @@ static void note_guess(struct hz_access *a, uint64_t address, uint32_t bytes)
     struct hz_page *page = page_of(a, address);
     if (!page)
         return;
-    const struct hz_chunk *k = &page->chunks[address % HZ_PAGE / HZ_CHUNK];
+    struct hz_chunk *k = &page->chunks[address % HZ_PAGE / HZ_CHUNK];
     uint32_t mask = ((UINT32_C(1) << bytes) - 1) << address % HZ_CHUNK;
+    hz_words_join(a->h, k);
     guess_by(a, &k->read, mask);
     for (uint32_t i = listed(k); i-- > 0;)
         guess_by(a, &k->more->at[i], mask);

@@ -94,13 +94,26 @@ struct hz_record {
     uint8_t flags;
 };
 
-/* 16 bytes of memory: mostly one writer and one reader; more of either hang in the list. */
+/* 16 bytes of memory: mostly one writer and one reader; more of either hang in the list. Shared memory of which threads
+   access words apart is remembered by words: then nothing else in the chunk counts. */
 struct hz_chunk {
     struct hz_record write, read;
-    struct hz_list *more; /* NULL: no more */
-    uint16_t written;     /* bytes that ever were */
-    uint16_t marked;      /* shared: bytes of live mbarriers; global: bytes noted as written by this launch */
-    uint32_t full;        /* the list has as many reads as are kept, and no write: a read need not look through it */
+    union {
+        struct hz_list *more; /* NULL: no more */
+        struct hz_words *words;
+    };
+    uint16_t written; /* bytes that ever were */
+    uint16_t marked;  /* shared: bytes of live mbarriers; global: bytes noted as written by this launch */
+    uint16_t full;    /* the list has as many reads as are kept, and no write: a read need not look through it */
+    uint16_t split;   /* by words */
+};
+
+/* A chunk by its words: each as a chunk of which no other bytes are told. */
+struct hz_words {
+    union {
+        struct hz_chunk at[HZ_CHUNK / 4];
+        struct hz_words *next; /* of the free ones */
+    };
 };
 
 /* Records, the youngest last. Several chunks may have one list: it is changed by a sole owner alone. */
@@ -133,6 +146,12 @@ int hz_list_own(struct emu_hazard *h, struct hz_chunk *k);
 void hz_list_sweep(struct emu_hazard *h, struct hz_chunk *k);
 struct hz_record *hz_list_push(struct emu_hazard *h, struct hz_chunk *k);
 void hz_lists_free(struct emu_hazard *h);
+
+/* ---- words.c */
+int hz_words_split(struct emu_hazard *h, struct hz_chunk *k);  /* 1: no memory */
+void hz_words_join(struct emu_hazard *h, struct hz_chunk *k);  /* one that is not by words stays */
+void hz_words_leave(struct emu_hazard *h, struct hz_chunk *k); /* the words are free, their lists are nobody's yet */
+void hz_words_free(struct emu_hazard *h);
 
 /* What an access made of a chunk. */
 struct hz_answer {
