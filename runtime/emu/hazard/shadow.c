@@ -157,6 +157,27 @@ static inline int read_in_list(const struct hz_access *a, struct hz_chunk *k, ui
     return 0;
 }
 
+/* An ordinary read of what is known to be written, by a warp that has no read here yet, and unordered with all reads
+   that are: one more. 1: it is not so simple. The records of shared memory are of one cluster. */
+static int one_more_reader(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask)
+{
+    struct hz_list *list = k->more;
+    if (!list || list->owners > 1 || (list->readers & hz_reader(a->who)) || list->count >= HZ_READERS_SHARED - 1 ||
+        k->read.who == a->who || !k->read.mask || a->flags || a->async_proxy || a->operation ||
+        (mask & ~(uint32_t)k->written) || !known(a, &k->write, lane, mask))
+        return 1;
+    const uint32_t *clock = a->clock;
+    const struct hz_record *r = &k->read, *end = list->at + list->count;
+    for (const struct hz_record *next = list->at;; r = next++) {
+        if (r->flags || ((r->mask & mask) && clock[hz_component_of(r->who)] >= r->epoch))
+            return 1;
+        if (next == end)
+            break;
+    }
+    push(a, k, lane, mask, 0);
+    return 0;
+}
+
 static void check_layout(const struct hz_access *a, const struct hz_record *r, uint32_t mask, uint64_t address)
 {
     if (!(r->flags & HZ_ASYNC) || hz_serial_of(r->who) != a->cluster->serial)
@@ -168,12 +189,12 @@ static void check_layout(const struct hz_access *a, const struct hz_record *r, u
 
 static void words_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask, uint64_t address);
 
-/* Whether to remember a chunk by words from now on: threads access some of them, and its records are too many to stand
+/* Whether to remember a chunk by words from now on: threads access one of them, and its records are too many to stand
    in it. Operations come to whole tiles, and what they write stays together. */
 static inline int splits(const struct hz_access *a, const struct hz_chunk *k, uint8_t lane, uint32_t mask,
                          uint64_t address)
 {
-    return (k->written & ~mask) && (mask & 0x1111u) * 15u == mask && lane >> 5 == HZ_ONE_LANE &&
+    return (k->written & ~mask) && mask == 15u << (__builtin_ctz(mask) & 12) && lane >> 5 == HZ_ONE_LANE &&
            hz_is_shared(address) && !a->operation && !(k->write.mask && (k->write.flags & HZ_ASYNC));
 }
 
@@ -341,7 +362,8 @@ whole_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32
                 return;
             }
         }
-        chunk_read(a, k, lane, mask, address);
+        if (!shared || one_more_reader(a, k, lane, mask))
+            chunk_read(a, k, lane, mask, address);
         return;
     }
     if (!k->more && !a->async_proxy && !a->reads && known(a, &k->write, lane, mask) && known(a, &k->read, lane, mask) &&
@@ -382,17 +404,18 @@ static int written_over(const struct hz_access *a, struct hz_chunk *k, uint8_t l
     return 1;
 }
 
-/* An access to a chunk that is by words. What an operation does is remembered by whole chunks. */
+/* An access to words of a chunk; a write of all of them makes it whole again. What operations do is remembered by whole
+   chunks. */
 static __attribute__((noinline)) void words_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane,
                                                    uint32_t mask, uint64_t address)
 {
-    if (a->operation) {
+    if (a->operation || (a->writes && mask == 0xffff)) {
+        if (!a->operation && written_over(a, k, lane, mask))
+            return;
         hz_words_join(a->h, k);
         word_access(a, k, lane, mask, address);
         return;
     }
-    if (written_over(a, k, lane, mask))
-        return;
     for (uint32_t left = mask, part; left; left &= ~part) {
         unsigned i = (unsigned)__builtin_ctz(left) / 4;
         part = UINT32_C(15) << 4 * i;
