@@ -62,6 +62,9 @@ int hz_tensor_waited(const struct hz_access *access, const struct hz_operation *
 void hz_tensor_signalled(struct emu_hazard_cluster *cluster, struct hz_mbarrier *barrier,
                          const struct hz_operation *operation);
 
+/* ---- pages.c */
+struct hz_page *hz_shared_page(struct emu_hazard_cluster *cluster, uint64_t address); /* NULL: no memory, no block */
+
 /* ---- memory.c */
 struct hz_page *hz_global_page(struct hz_access *access, uint64_t address);
 

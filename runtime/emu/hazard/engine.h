@@ -176,13 +176,12 @@ struct emu_hazard {
     struct hz_flag *flags;                    /* hash by address; address 0: empty */
     size_t flag_slots, flag_count;
     struct emu_hazard_report *reports;
-    size_t report_count, report_room, told;
+    size_t report_count, report_room, report_slot_count, told;
     uint64_t event;    /* accesses told so far */
     uint64_t findings; /* reported so far, known before or not */
     uint32_t *guesses; /* positions of ordinary reads that a compare-and-swap follows */
     uint32_t guess_count, guess_room;
     uint32_t *report_slots;
-    size_t report_slot_count;
 };
 
 static inline struct hz_warp *hz_warp_of(struct emu_hazard_warp *warp)
@@ -246,7 +245,7 @@ static inline void hz_learn(struct hz_warp *warp, const struct hz_known *known)
     hz_known_join(warp->cluster->h, &warp->known, known);
 }
 
-/* ---- shadow.c */
+/* ---- pages.c */
 struct hz_chunk *hz_shared_chunk(struct emu_hazard_cluster *cluster, uint64_t address); /* NULL: no memory, no block */
 void hz_pages_free(struct emu_hazard *h, struct hz_page **pages, uint32_t count);
 
