@@ -342,7 +342,7 @@ lost 's/^    Py_CLEAR(((struct map \*)self)->source.capsule);$//' "a map goes wi
 lost 's/^        Py_DECREF(way);$//' "a reference is lost" "nor a reference"
 lost 's/^    Py_VISIT(((struct map \*)self)->source.tensor);$//' "the collector does not see the tensor" "that its tensor holds"
 lost 's/ && a->device == b->device//' "devices are not compared" "another shape"
-lost 's/e->view ? /0 ? /; s/(int)rank - 2 < pixels/0/' "corners are not counted" "the same by ctypes"
+lost 's/(int)rank - 2 < pixels/0/' "corners are not counted" "the same by ctypes"
 lost 's/(64 - (uintptr_t)m->room % 64) % 64/0/' "its bytes lie anywhere" "the same by ctypes"
 lost 's/ >= least \&\& (small < 0/ >= least || (small < 0/' "numbers are not looked at" "the same by ctypes"
 
