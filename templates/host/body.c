@@ -70,6 +70,10 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
         return status;
     resolve(args, 0, t);
     status = check_tensors(&tables, t, error);
+//@ if host.body or host.part.maps then
+    if (!status)
+        place_empty(&tables, t);
+//@ end
     if (!target)
         return status ? status : fail(error, ${T}_INVALID, 0, "the kernel is not loaded");
     last = target->first + target->own - 1;

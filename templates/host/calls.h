@@ -15,6 +15,9 @@ int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tabl
 int unload_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, struct ${T}_error *error);
 int check_sizes(const struct tables *of, const void *args, struct ${T}_error *error);
 int check_tensors(const struct tables *of, const struct tensor *tensor, struct ${T}_error *error);
+//@ if host.part.maps then
+void place_empty(const struct tables *of, struct tensor *tensor);
+//@ end
 int refuse_alignment(const struct tables *of, int target, const struct tensor *tensor, struct ${T}_error *error);
 int refuse_picture(const char *tensor, int dim, int64_t pixels, int takes, struct ${T}_error *error);
 int refuse_workspace(const void *workspace, const char *bytes, struct ${T}_error *error);

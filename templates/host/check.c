@@ -77,6 +77,38 @@ APART ${STATIC}int check_tensors(const struct tables *of, const struct tensor *t
     return ${T}_OK;
 }
 
+//@ if host.part.maps then
+/* Tensor i: 1 where it has no elements, 0 where it has; -1 where its address is left alone, NULL or an array's. */
+static int is_empty(const struct tables *of, const struct tensor *t, int i)
+{
+    const int rank = (int)of->tensor[i].rank;
+    int d;
+    if (t->address == 0 && of->operand[i].may_be_null)
+        return -1;
+//@ if host.part.pointers then
+    if (of->operand[i].pointers)
+        return -1;
+//@ end
+    for (d = 0; d < rank && t->dim[d] > 0; d++)
+        ;
+    return d < rank;
+}
+
+/* The map of an empty tensor lies where the first other tensor does: a load whose box is outside of its map touches the
+ * map's address [H200], and a tensor of no elements need not have memory. */
+APART ${STATIC}void place_empty(const struct tables *of, struct tensor *tensor)
+{
+    uint64_t address = 0;
+    int i;
+    for (i = of->tensor_count; i-- > 0;)
+        if (is_empty(of, &tensor[i], i) == 0)
+            address = tensor[i].address & ~(uint64_t)127;
+    for (i = 0; i < of->tensor_count; i++)
+        if (address && is_empty(of, &tensor[i], i) == 1)
+            tensor[i].address = address;
+}
+
+//@ end
 /* Which tensor keeps the variant that asks least from being taken, and what would do. */
 APART ${STATIC}int refuse_alignment(const struct tables *of, int target, const struct tensor *tensor,
                              struct ${T}_error *error)

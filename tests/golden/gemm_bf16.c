@@ -967,6 +967,32 @@ APART static int check_tensors(const struct tables *of, const struct tensor *ten
     return gemm_bf16_OK;
 }
 
+/* Tensor i: 1 where it has no elements, 0 where it has; -1 where its address is left alone, NULL or an array's. */
+static int is_empty(const struct tables *of, const struct tensor *t, int i)
+{
+    const int rank = (int)of->tensor[i].rank;
+    int d;
+    if (t->address == 0 && of->operand[i].may_be_null)
+        return -1;
+    for (d = 0; d < rank && t->dim[d] > 0; d++)
+        ;
+    return d < rank;
+}
+
+/* The map of an empty tensor lies where the first other tensor does: a load whose box is outside of its map touches the
+ * map's address [H200], and a tensor of no elements need not have memory. */
+APART static void place_empty(const struct tables *of, struct tensor *tensor)
+{
+    uint64_t address = 0;
+    int i;
+    for (i = of->tensor_count; i-- > 0;)
+        if (is_empty(of, &tensor[i], i) == 0)
+            address = tensor[i].address & ~(uint64_t)127;
+    for (i = 0; i < of->tensor_count; i++)
+        if (address && is_empty(of, &tensor[i], i) == 1)
+            tensor[i].address = address;
+}
+
 /* Which tensor keeps the variant that asks least from being taken, and what would do. */
 APART static int refuse_alignment(const struct tables *of, int target, const struct tensor *tensor,
                              struct gemm_bf16_error *error)
@@ -1330,6 +1356,8 @@ APART static int params_of_any(const struct gemm_bf16 *kernel, const struct gemm
         return status;
     resolve(args, 0, t);
     status = check_tensors(&tables, t, error);
+    if (!status)
+        place_empty(&tables, t);
     if (!target)
         return status ? status : fail(error, gemm_bf16_INVALID, 0, "the kernel is not loaded");
     last = target->first + target->own - 1;

@@ -65,9 +65,10 @@ void host_parts(const struct sink *s, const struct host_parts *parts, const char
 /* ---- the launcher that kernels share ---------------------------------------------------------------------------- */
 
 /* What it has for the linker. */
-static const char *const calls[] = {"fail",          "driver_fault",     "status_words",   "load_kernel",
-                                    "unload_kernel", "check_sizes",      "check_tensors",  "refuse_alignment",
-                                    "refuse_grid",   "refuse_picture",   "refuse_workspace", "encode_map"};
+static const char *const calls[] = {
+    "fail",           "driver_fault",     "status_words", "load_kernel",      "unload_kernel",
+    "check_sizes",    "check_tensors",    "place_empty",  "refuse_alignment", "refuse_grid",
+    "refuse_picture", "refuse_workspace", "encode_map"};
 
 static void walk(const void *model, const struct sink *s)
 {
