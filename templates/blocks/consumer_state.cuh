@@ -2,6 +2,10 @@
 //@ -- and where it stands in each ring. model: the Plan; blocks: of 64 rows.
 //@ param model table
 //@ param blocks int
+//@ -- Its sums are in tensor memory, and in no registers from step to step.
+//@ local function in_memory(place)
+//@     return has(model, "memory") and (model.memory.stays == 1 or has(model, "pieces") and has(model.pieces, place))
+//@ end
 //@ local staged, parts = false, nil
 //@ for _, r in ipairs(model.ring) do
 //@     staged = staged or r.filler == "threads"
@@ -56,7 +60,7 @@ int ${name}_next = ${chunks}${places};
 //@     elseif p.kind == "columns" then
 //@         local type = ctype(p.dtype)
 ${type} ${p.name}[${p.registers}]; // of the columns of 32 lanes each
-//@     elseif p.kind ~= "accumulator" or not has(model, "memory") or model.memory.stays == 0 then
+//@     elseif not (p.kind == "accumulator" and in_memory(p.name)) then
 //@         local type = p.kind == "operand" and "u32" or ctype(p.dtype)
 //@         local each = p.registers // blocks
 ${type} ${p.name}[${blocks}][${each}];
@@ -86,7 +90,7 @@ mma_${name}_begin(${name}_next_a, ${name}_next_b, consumer);
 //@ if has(model, "memory") then
 products sums = products_begin(consumer);
 //@     for _, p in ipairs(model.place) do
-//@         if p.kind == "accumulator" then
+//@         if p.kind == "accumulator" and not (has(model, "pieces") and has(model.pieces, p.name)) then
 bool ${p.name}_flies = false; // in tensor memory are sums that its registers do not hold
 //@         end
 //@         if has(model, "kept") and has(model.kept, p.name) then

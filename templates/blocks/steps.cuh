@@ -10,6 +10,16 @@
 //@ param one_of bool
 //@ local warps = model.mma[1].kind == "mma.sync"
 //@ local stays = has(model, "memory") and model.memory.stays == 1
+//@ -- Columns of a piece of sums that threads change where they are, in tensor memory; nil: they are in registers.
+//@ local function piece_of(place) return has(model, "pieces") and has(model.pieces, place) and model.pieces[place] or nil end
+//@ -- What the step computes takes sums from tensor memory.
+//@ local function takes_sums(number)
+//@     local takes = stays
+//@     for _, name in ipairs(has(model, "pieces") and fragment_step(role.name, number).sums or {}) do
+//@         takes = takes or piece_of(name) ~= nil
+//@     end
+//@     return takes
+//@ end
 //@ -- Who takes items in turn has all their rows: there is no part of them that is a consumer's own.
 //@ local shared_loop = nil
 //@ for i, step in ipairs(role.step) do if step.op == "loop" and has(step, "share") then shared_loop = i end end
@@ -237,6 +247,44 @@ for (int block = 0; block < ${blocks}; ++block)
 }
 //@     end
 //@ end
+//@ -- That of sums in tensor memory, piece by piece.
+//@ local function evaluate_pieces(step, number)
+//@     local text, place = fragment_step(role.name, number, "chunk"), model.place[step.place]
+//@     local rows, elements, value, uniform, name = text.at[2], text.at[3], text.value, text.at[1], step.place
+//@     local width, type = piece_of(name), ctype(place.dtype)
+//@     local across, pairs, count = place.cols // width, width // 8, width // 2
+{
+    ${uniform}
+    #pragma unroll
+    for (int piece = 0; piece < ${blocks} * ${across}; ++piece) {
+        [[maybe_unused]] const int block = piece / ${across}, first_pair = piece % ${across} * ${pairs};
+        ${type} ${name}_chunk[${count}];
+//@     if #text.sums > 0 then
+        ${name}_take(sums, true, block, first_pair, ${name}_chunk);
+//@     end
+        #pragma unroll
+        for (int half = 0; half < 2; ++half) {
+//@     if text.row then
+            const int row = first_row + block * ${height} + half * 8;
+//@     end
+            ${rows}
+            #pragma unroll
+            for (int i = 0; i < ${pairs}; ++i)
+                #pragma unroll
+                for (int lane = 0; lane < 2; ++lane) {
+                    [[maybe_unused]] const int pair = first_pair + i;
+//@     if text.column then
+                    const int column = pair * 8 + first_column + lane;
+//@     end
+                    ${elements}
+                    ${name}_chunk[i * 4 + half * 2 + lane] = ${value};
+                }
+        }
+        ${name}_give(sums, block, first_pair, ${name}_chunk);
+    }
+    sums_given();
+}
+//@ end
 //@ -- Along rows: what a thread holds, then ("fold": not yet) the four lanes that share the row.
 //@ local function reduce(step, number)
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
@@ -350,7 +398,7 @@ for (int block = 0; block < ${blocks}; ++block) {
 //@ -- what it takes.
 //@ local function is_long(first)
 //@     for i = first, ended(first) do
-//@         if role.step[i].op == "write" then return stays or fragment_step(role.name, i).long end
+//@         if role.step[i].op == "write" then return takes_sums(i) or fragment_step(role.name, i).long end
 //@     end
 //@ end
 //@ -- Where a read is: its places by dim, that of its columns so much further than the thread's first.
@@ -454,11 +502,13 @@ if (chunk < ${last}) {
 //@     for _, name in ipairs(text.sums) do
 //@         local type, count = ctype(model.place[name].dtype), width // 2
 ${type} ${name}_chunk[${count}];
-${name}_take(sums, ${name}_flies, block, first_pair, ${name}_chunk);
+//@         local there = piece_of(name) and "true" or name .. "_flies"
+${name}_take(sums, ${there}, block, first_pair, ${name}_chunk);
 //@     end
 //@ end
 //@ -- One chunk of a store of t: 64 rows and a box's columns. into: registers that hold it; else they are its own.
 //@ local function part(t, number, count, into)
+//@     local stays = takes_sums(number)
 //@     local long = count > 1 and not stays and fragment_step(role.name, number).long
 //@     local text = fragment_step(role.name, number, (long or stays) and "chunk" or "")
 //@     local width, rows, elements, value, uniform = chunk_columns(t), text.at[2], text.at[3], text.value, text.at[1]
@@ -573,7 +623,7 @@ for (int half = 0; half < 2; ++half) {
 //@ local function global(step, number)
 //@     local t, region = model.tensor[step.tensor], model.shared.rows
 //@     -- Arithmetic on one tile alone stands behind its way through shared memory, once.
-//@     local held = has(fragment_step(role.name, number, "value"), "place")
+//@     local held, stays = has(fragment_step(role.name, number, "value"), "place"), takes_sums(number)
 //@     local text = fragment_step(role.name, number, held and "held" or stays and "chunk" or "value")
 //@     local where, from = fragment_step(role.name, number, "place"), held and text.place or ""
 //@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
@@ -1001,7 +1051,7 @@ mma_landed();
 //@     end
 //@     for _, p in ipairs(model.place) do
 //@         local name = p.name
-//@         if p.kind == "accumulator" and not stays and not has(running, name) then
+//@         if p.kind == "accumulator" and not stays and not piece_of(name) and not has(running, name) then
 if (${name}_flies) {
     ${name}_land(sums, ${name});
     ${name}_flies = false;
@@ -1462,7 +1512,9 @@ ${call}(sums, consumer);
 //@         if not a then first = "sums.columns + " .. model.column[step.place2] end
 //@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
 mma_${call}(sums.columns + ${column}, ${first}, ${second}${last}, ${accumulate});
+//@         if not piece_of(place) then
 ${place}_flies = true;
+//@         end
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
@@ -1522,6 +1574,8 @@ ${place}_next = 0;
 //@         lanes(step)
 //@     elseif op == "touch" and call and stays and model.place[step.place].kind == "accumulator" then
 ${step.place}_flies = false;
+//@     elseif op == "touch" and call and piece_of(step.place) then
+//@         evaluate_pieces(step, i)
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
 //@         note_kept(step.place)

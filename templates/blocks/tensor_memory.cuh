@@ -82,20 +82,42 @@ __device__ __forceinline__ void products_end()
 //@     end
 //@     return list
 //@ end
-//@ -- Columns of the chunks of all stores.
-//@ local function widths()
-//@     local list, known = {}, {}
-//@     for _, t in ipairs(model.tensor) do
-//@         if t.out and has(model, "turned") and has(model.turned, t.name) then
-//@             local width = t.access == "tma" and t.tile[t.rank] or model.store_columns
-//@             for d = 1, t.rank - 1 do
-//@                 if t.access == "tma" and model.turned[t.name] == 1 and t.tile[d] > 1 then width = t.tile[d] end
+//@ -- Columns of the chunks of a store.
+//@ local function width_of(t)
+//@     local width = t.access == "tma" and t.tile[t.rank] or model.store_columns
+//@     for d = 1, t.rank - 1 do
+//@         if t.access == "tma" and model.turned[t.name] == 1 and t.tile[d] > 1 then width = t.tile[d] end
+//@     end
+//@     return width
+//@ end
+//@ -- Columns of what is taken of a place at once: chunks of all stores; of one whose sums threads change where they
+//@ -- are, chunks of its own, and pieces.
+//@ local function widths(place)
+//@     local list, known, stays = {}, {}, model.memory.stays == 1
+//@     local function add(width)
+//@         if not known[width] then list[#list + 1], known[width] = width, true end
+//@     end
+//@     for _, t in ipairs(stays and model.tensor or {}) do
+//@         if t.out and has(model, "turned") and has(model.turned, t.name) then add(width_of(t)) end
+//@     end
+//@     local piece = has(model, "pieces") and has(model.pieces, place) and model.pieces[place]
+//@     for i, step in ipairs(piece and model.role.consumer.step or {}) do
+//@         local stores = step.op == "write" or step.op == "global" and not has(step, "place") and step.cols > 1
+//@         if (stores or step.op == "touch") and has(step, "node") then
+//@             for _, name in ipairs(fragment_step("consumer", i).sums) do
+//@                 if name == place then add(stores and width_of(model.tensor[step.tensor]) or piece) end
 //@             end
-//@             if not known[width] then list[#list + 1], known[width] = width, true end
 //@         end
 //@     end
 //@     return list
 //@ end
+//@ -- Threads change a place's sums where they are.
+//@ local function changed(place)
+//@     for _, step in ipairs(model.role.consumer.step) do
+//@         if step.op == "touch" and step.call and has(step, "place") and step.place == place then return true end
+//@     end
+//@ end
+//@ local gives = false
 //@ local function lines(count, text, between)
 //@     local all = {}
 //@     for i = 0, count - 1 do
@@ -133,7 +155,7 @@ __device__ __forceinline__ void ${p.name}_put(products p, const u32 (&a)[${block
 //@         local each, n = p.cols // 2, p.cols
 //@         local type, bound = ctype(p.dtype), ctype(p.dtype) == "int" and "r" or "f"
 //@         local first = model.column[p.name]
-//@         for _, taken in ipairs(model.memory.stays == 1 and widths() or {}) do
+//@         for _, taken in ipairs(widths(p.name)) do
 //@             local count = taken // 2
 
 // ${taken} columns of 64 rows; zeros where no product was made.
@@ -162,7 +184,28 @@ __device__ __forceinline__ void ${p.name}_take(products p, bool there, int block
     }
 }
 //@         end
-//@         if model.memory.stays == 0 then
+//@         local piece = has(model, "pieces") and has(model.pieces, p.name) and model.pieces[p.name]
+//@         if piece and changed(p.name) then
+//@             local count = piece // 2
+//@             gives = true
+
+// ${piece} columns of 64 rows go back; see sums_given.
+__device__ __forceinline__ void ${p.name}_give(products p, int block, int first_pair, const ${type} (&d)[${count}])
+{
+    const u32 at = p.columns + ${first} + block * ${n} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
+//@             for _, part in ipairs(pieces(piece)) do
+//@                 local count, from = part.size * 4, part.at * 4
+//@                 local holes = lines(count, function(i) return "%" .. i + 1 end, ', "\n                 "')
+//@                 local bindings = lines(count, function(i) return '"' .. bound .. '"(d[' .. from + i .. "])" end,
+//@                     ",\n                   ")
+//@                 local column = part.at * 8
+    asm volatile("tcgen05.st.sync.aligned.16x256b.x${part.size}.b32 [%0], {${holes}};" ::"r"(at + ${column}),
+                 ${bindings}
+                 : "memory");
+//@             end
+}
+//@         end
+//@         if model.memory.stays == 0 and not piece then
 
 // The sums, once their products have ended.
 __device__ __forceinline__ void ${p.name}_land(products p, ${type} (&d)[${blocks}][${each}])
@@ -214,4 +257,12 @@ __device__ __forceinline__ void ${p.name}_put(products p, const ${type} (&d)[${b
 }
 //@         end
 //@     end
+//@ end
+//@ if gives then
+
+// What went back is there: for this warp's loads, and for products behind a fence.
+__device__ __forceinline__ void sums_given()
+{
+    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
+}
 //@ end

@@ -23,6 +23,7 @@ enum {
     GROUP_BARRIER = 9, /* hardware barriers of each consumer's warps, and of all with the warp that allocates, two */
     ALL_BARRIER = 12,
     MOST_GROUPS = 8,
+    PIECE_COLUMNS = 32, /* of sums that threads change where they are: a power of two, which come and go at once */
     PLACE_BYTES = 16, /* where the address of the columns is handed on */
 };
 
@@ -124,6 +125,99 @@ static bool is_kept(const struct plan_role *role, int place)
     return false;
 }
 
+/* ---- sums that threads change where they are --------------------------------------------------------------------- */
+
+/* The Plan has the value KIND.NAME. */
+static bool has_value(const struct plan *p, const char *kind, const char *name)
+{
+    const size_t length = strlen(kind);
+    for (int i = 0; i < p->value_count; i++)
+        if (strncmp(p->value[i].name, kind, length) == 0 && p->value[i].name[length] == '.' &&
+            strcmp(p->value[i].name + length + 1, name) == 0)
+            return true;
+    return false;
+}
+
+/* reached[node]: the root takes it. */
+static void reach(const struct expr_graph *g, int root, bool *reached)
+{
+    const struct expr_node *n = &g->node[root];
+    if (reached[root])
+        return;
+    reached[root] = true;
+    for (int i = 0; i < 3; i++)
+        if (n->arg[i] >= 0)
+            reach(g, n->arg[i], reached);
+    for (int d = 0; n->op == EXPR_TENSOR && d < n->rank; d++)
+        reach(g, g->index[n->first_index + d], reached);
+}
+
+/* Beside values of rows and columns the step's arithmetic takes the place's sums alone (*takes), or none of it. */
+static bool takes_alone(const struct plan *p, const struct plan_step *s, int place, bool *reached, bool *takes)
+{
+    bool others = false;
+    *takes = false;
+    if (!s->node)
+        return true;
+    memset(reached, 0, sizeof *reached * ((size_t)p->fused.count + 1));
+    reach(&p->fused, plan_number(s->node), reached);
+    for (int i = 0; i < p->fused.count; i++) {
+        const struct expr_node *n = &p->fused.node[i];
+        if (!reached[i] || n->op != EXPR_TILE)
+            continue;
+        const enum plan_place_kind kind = p->place[n->integer].kind;
+        *takes = *takes || n->integer == place;
+        others = others || (n->integer != place && kind != PLAN_PLACE_ROWS);
+    }
+    return !others;
+}
+
+/* All that threads do with the place's sums is to change each by itself, and to store them: pieces of a few columns
+ * come into registers for that, one at a time. */
+static bool goes_in_pieces(const struct plan *p, const struct plan_role *role, int place, bool *reached)
+{
+    bool multiplied = false;
+    for (int i = 0; i < role->step_count; i++) {
+        const struct plan_step *s = &role->step[i];
+        const bool here = s->place == plan_some(place);
+        bool takes, alone = takes_alone(p, s, place, reached, &takes);
+        multiplied = multiplied || (s->op == PLAN_MMA && here);
+        if (here && s->op != PLAN_MMA && (s->op != PLAN_TOUCH || (s->call && strcmp(s->call, "evaluate") != 0)))
+            return false;
+        if (here && s->op == PLAN_TOUCH && !alone)
+            return false;
+        if (!takes || (here && s->op == PLAN_TOUCH))
+            continue;
+        /* Along several spans of rows elements go out from registers. */
+        const bool direct = s->op == PLAN_GLOBAL && has_value(p, "direct", p->tensor[s->tensor].name);
+        if (!alone || s->place || (s->op != PLAN_WRITE && (s->op != PLAN_GLOBAL || s->cols <= 1 || direct)))
+            return false;
+    }
+    return multiplied;
+}
+
+/* 0 or 3. */
+static int find_pieces(struct pipeline *x)
+{
+    struct plan *p = x->plan;
+    bool *reached = plan_alloc(p, sizeof *reached * ((size_t)p->fused.count + 1));
+    if (!reached)
+        return 3;
+    for (int i = 0; i < p->place_count && !x->d.in_memory; i++) {
+        int width = PIECE_COLUMNS;
+        if (p->place[i].kind != PLAN_PLACE_ACCUMULATOR || !goes_in_pieces(p, x->d.consumer, i, reached))
+            continue;
+        while (p->place[i].cols % width)
+            width /= 2;
+        if (family_add_value(p, plan_text(p, "pieces.%s", p->place[i].name), width))
+            return 3;
+        p->place[i].registers = width / 2;
+    }
+    return 0;
+}
+
+/* ---- registers, columns, barriers -------------------------------------------------------------------------------- */
+
 /* Beside tcgen05.alloc, which may call, ptxas (13.0.88) spills what roles have in common where they have setmaxnreg. */
 bool pipeline_shares_evenly(const struct pipeline *x)
 {
@@ -181,7 +275,7 @@ static int place_columns(struct plan *p, const struct plan_role *role, int block
         if ((!sums && p->place[i].kind != PLAN_PLACE_OPERAND) || half[i] < 0)
             continue;
         if (family_add_value(p, plan_text(p, "column.%s", p->place[i].name), half[i] * UPPER_HALF + used[half[i]]) ||
-            ((!sums || is_kept(role, plan_some(i))) &&
+            ((!sums || (is_kept(role, plan_some(i)) && !has_value(p, "pieces", p->place[i].name))) &&
              family_add_value(p, plan_text(p, "kept.%s", p->place[i].name), 1)))
             return -2;
         used[half[i]] += sums ? blocks * p->place[i].cols : 2 * p->place[i].registers;
@@ -196,6 +290,10 @@ int pipeline_memory(struct pipeline *x)
     int all = LEAST_COLUMNS, status = 0;
     if (!x->l->arch->tensor_columns)
         return 0;
+    if (find_pieces(x))
+        return 3;
+    if (pipeline_shares_evenly(x))
+        x->d.producer->registers = x->d.consumer->registers = 0;
     const int columns = place_columns(p, x->d.consumer, x->d.blocks);
     if (columns == -2)
         return 3;
