@@ -60,7 +60,7 @@ int ${name}_next = ${chunks}${places};
 //@     elseif p.kind == "columns" then
 //@         local type = ctype(p.dtype)
 ${type} ${p.name}[${p.registers}]; // of the columns of 32 lanes each
-//@     elseif not (p.kind == "accumulator" and in_memory(p.name)) then
+//@     elseif not (p.kind == "accumulator" and in_memory(p.name) or has(model, "given") and has(model.given, p.name)) then
 //@         local type = p.kind == "operand" and "u32" or ctype(p.dtype)
 //@         local each = p.registers // blocks
 ${type} ${p.name}[${blocks}][${each}];

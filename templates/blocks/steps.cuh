@@ -148,10 +148,15 @@ ${place.name}[block][pair * 2 + half] = pack_${place.dtype}(value[0], value[1]);
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, kind = text.at[2], text.at[3], text.value, place.kind
 //@     local uniform, pairs = text.at[1], place.cols // 8 // across_warps
-//@     if uniform ~= "" then
+//@     local given = has(model, "given") and has(model.given, place.name)
+//@     if uniform ~= "" or given then
 {
     ${uniform}
 //@         deeper()
+//@     end
+//@     if given then
+//@         local each = place.registers // blocks
+u32 ${place.name}[${blocks}][${each}];
 //@     end
 //@     if kind == "columns" then
 #pragma unroll
@@ -242,7 +247,10 @@ for (int block = 0; block < ${blocks}; ++block)
     for (int i = 0; i < ${pairs} * 4; ++i)
         asm volatile("" : "${bound}"(${place.name}[block][i]));
 //@     end
-//@     if uniform ~= "" then
+//@     if given then
+${place.name}_put(sums, ${place.name});
+//@     end
+//@     if uniform ~= "" or given then
 //@         shallower()
 }
 //@     end
@@ -735,6 +743,7 @@ for (int half = 0; half < 2; ++half) {
 //@ local function read_slab(o, held)
 //@     for _, r in ipairs(o.text.reads) do
 //@         local along = o.parts > 1 and " + (first_pair + pair) * 8" or " + pair * 8"
+//@         if o.piece then along = " + (first_pair + pair) * 8" end
 //@         local list, needed = places_of(r, along), has(r, "guard") and r.guard or "true"
 //@         local tensor, pairs = r.tensor, o.pairs
 //@         if not has(held, tensor) or held[tensor] ~= list .. " " .. needed then
@@ -754,11 +763,13 @@ for (int pair = 0; pair < ${pairs}; ++pair)
 //@     local second = put(o.step, "at[1]", element_of(t.dtype, "value[1]"))
 //@     local p_elements, elements, value = o.p_elements, text.at[3], text.value
 //@     -- A tensor that is named first has a first_pair of its own in here.
-//@     local column = (o.parts > 1 and "number" or "pair") .. " * 8 + first_column + lane"
+//@     local column, i = (o.parts > 1 and "number" or "pair") .. " * 8 + first_column + lane", o.piece and "i" or "pair"
 #pragma unroll
-for (int pair = 0; pair < ${o.pairs}; ++pair) {
+for (int ${i} = 0; ${i} < ${o.pairs}; ++${i}) {
 //@     if o.parts > 1 then
     const int number = first_pair + pair;
+//@     elseif o.piece then
+    const int pair = first_pair + i;
 //@     end
     ${ctype(t.dtype)} *at[2];
     bool inside[2];
@@ -775,7 +786,7 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
 //@     for _, r in ipairs(text.reads) do
 //@         local tensor = r.tensor
     float ${tensor}_pair[2];
-    ${tensor}_split(${tensor}_early[pair], ${tensor}_pair);
+    ${tensor}_split(${tensor}_early[${i}], ${tensor}_pair);
 //@     end
     #pragma unroll
     for (int lane = 0; lane < 2; ++lane) {
@@ -799,6 +810,39 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
         ${first};
     if (inside[1])
         ${second};
+}
+//@ end
+//@ -- An output of sums in tensor memory, a piece of them at a time.
+//@ local function fragments_of_pieces(number)
+//@     local o = output_of(number)
+//@     local text, name = fragment_step(role.name, number, "chunk"), o.text.sums[1]
+//@     local width, type = piece_of(name), ctype(model.place[name].dtype)
+//@     local across, count, pairs = o.pairs * 8 // width, width // 2, width // 8
+//@     o.text, o.piece, o.pairs, o.uniform, o.rows = text, width, pairs, text.at[1], text.at[2]
+{
+    ${o.uniform}
+    ${o.p_uniform}
+    #pragma unroll
+    for (int piece = 0; piece < ${blocks} * ${across}; ++piece) {
+        const int block = piece / ${across}, first_pair = piece % ${across} * ${pairs};
+        ${type} ${name}_chunk[${count}];
+        __syncwarp(); // lanes differ in what they have written
+        ${name}_take(sums, true, block, first_pair, ${name}_chunk);
+        #pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const int row = first_row + block * ${height} + half * 8;
+            ${o.p_rows}
+            ${o.rows}
+//@     deeper()
+//@     deeper()
+//@     deeper()
+//@     read_slab(o, {})
+//@     write_slab(o)
+//@     shallower()
+//@     shallower()
+//@     shallower()
+        }
+    }
 }
 //@ end
 //@ -- All outputs of the same sums a slab at a time: it is chosen once, and so is what they read read once.
@@ -1639,6 +1683,8 @@ parts_are_here = parts_last(parts_are_here);
 //@             global_rows(step, i)
 //@         elseif not warps and not (has(model, "direct") and has(model.direct, step.tensor)) then
 //@             global(step, i)
+//@         elseif not warps and takes_sums(i) then
+//@             fragments_of_pieces(i)
 //@         elseif i > stored_to then
 //@             local outputs = outputs_from(i)
 //@             fragments(outputs)

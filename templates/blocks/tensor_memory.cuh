@@ -105,7 +105,9 @@ __device__ __forceinline__ void products_end()
 //@         local stores = step.op == "write" or step.op == "global" and not has(step, "place") and step.cols > 1
 //@         if (stores or step.op == "touch") and has(step, "node") then
 //@             for _, name in ipairs(fragment_step("consumer", i).sums) do
-//@                 if name == place then add(stores and width_of(model.tensor[step.tensor]) or piece) end
+//@                 local t = stores and model.tensor[step.tensor]
+//@                 local chunks = t and not (has(model, "direct") and has(model.direct, t.name))
+//@                 if name == place then add(chunks and width_of(t) or piece) end
 //@             end
 //@         end
 //@     end

@@ -188,12 +188,25 @@ static bool goes_in_pieces(const struct plan *p, const struct plan_role *role, i
             return false;
         if (!takes || (here && s->op == PLAN_TOUCH))
             continue;
-        /* Along several spans of rows elements go out from registers. */
-        const bool direct = s->op == PLAN_GLOBAL && has_value(p, "direct", p->tensor[s->tensor].name);
-        if (!alone || s->place || (s->op != PLAN_WRITE && (s->op != PLAN_GLOBAL || s->cols <= 1 || direct)))
+        if (!alone || s->place || (s->op != PLAN_WRITE && (s->op != PLAN_GLOBAL || s->cols <= 1)))
             return false;
     }
     return multiplied;
+}
+
+/* Threads compute the operand, all of it at once: it goes where products read it as it is made. */
+static bool is_given(const struct plan_role *role, int place)
+{
+    bool given = false;
+    for (int i = 0; i < role->step_count; i++) {
+        const struct plan_step *s = &role->step[i];
+        if (s->place != plan_some(place))
+            continue;
+        if (s->op != PLAN_TOUCH || (s->call && !s->node))
+            return false;
+        given = given || s->node;
+    }
+    return given;
 }
 
 /* 0 or 3. */
@@ -205,6 +218,9 @@ static int find_pieces(struct pipeline *x)
         return 3;
     for (int i = 0; i < p->place_count && !x->d.in_memory; i++) {
         int width = PIECE_COLUMNS;
+        if (p->place[i].kind == PLAN_PLACE_OPERAND && is_given(x->d.consumer, i) &&
+            family_add_value(p, plan_text(p, "given.%s", p->place[i].name), 1))
+            return 3;
         if (p->place[i].kind != PLAN_PLACE_ACCUMULATOR || !goes_in_pieces(p, x->d.consumer, i, reached))
             continue;
         while (p->place[i].cols % width)
@@ -218,11 +234,24 @@ static int find_pieces(struct pipeline *x)
 
 /* ---- registers, columns, barriers -------------------------------------------------------------------------------- */
 
+/* Of what is in registers for a step alone the most counts. */
+static int registers_taken(const struct pipeline *x)
+{
+    const struct plan *p = x->plan;
+    int most = 0, taken = pipeline_registers_taken(x);
+    for (int i = 0; i < p->place_count; i++)
+        if (has_value(p, "pieces", p->place[i].name) || has_value(p, "given", p->place[i].name)) {
+            taken -= p->place[i].registers;
+            most = p->place[i].registers > most ? p->place[i].registers : most;
+        }
+    return taken + most;
+}
+
 /* Beside tcgen05.alloc, which may call, ptxas (13.0.88) spills what roles have in common where they have setmaxnreg. */
 bool pipeline_shares_evenly(const struct pipeline *x)
 {
     const int share = x->l->arch->registers_per_sm / x->blocks_per_sm / pipeline_threads(x) / 8 * 8;
-    const int taken = pipeline_registers_taken(x) + OTHER_REGISTERS;
+    const int taken = registers_taken(x) + OTHER_REGISTERS;
     return x->d.in_memory || (x->l->arch->tensor_columns && (taken > x->held ? taken : x->held) <= share);
 }
 
@@ -275,7 +304,8 @@ static int place_columns(struct plan *p, const struct plan_role *role, int block
         if ((!sums && p->place[i].kind != PLAN_PLACE_OPERAND) || half[i] < 0)
             continue;
         if (family_add_value(p, plan_text(p, "column.%s", p->place[i].name), half[i] * UPPER_HALF + used[half[i]]) ||
-            ((!sums || (is_kept(role, plan_some(i)) && !has_value(p, "pieces", p->place[i].name))) &&
+            ((sums ? is_kept(role, plan_some(i)) && !has_value(p, "pieces", p->place[i].name)
+                   : !has_value(p, "given", p->place[i].name)) &&
              family_add_value(p, plan_text(p, "kept.%s", p->place[i].name), 1)))
             return -2;
         used[half[i]] += sums ? blocks * p->place[i].cols : 2 * p->place[i].registers;
