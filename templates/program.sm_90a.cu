@@ -94,6 +94,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
 //@ if profile() > 0 then
     const u64 profile_began = profile_clock();
 //@ end
+//@ if tensor then
+    products_allocate();
+//@ end
     const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
     //@ include "blocks/barriers_begin.cuh" model = plan, alone = alone, fetcher = fetcher, fills = fills
 //@ if alone and clustered then
@@ -131,9 +134,6 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
     if (warpgroup == ${producer}) {
 //@ if plan.role.producer.registers > 0 then
         producer_registers();
-//@ end
-//@ if tensor then
-        products_allocate();
 //@ end
 //@ if gathers and not by_row then
         {

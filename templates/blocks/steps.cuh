@@ -12,6 +12,12 @@
 //@ local stays = has(model, "memory") and model.memory.stays == 1
 //@ -- Columns of a piece of sums that threads change where they are, in tensor memory; nil: they are in registers.
 //@ local function piece_of(place) return has(model, "pieces") and has(model.pieces, place) and model.pieces[place] or nil end
+//@ -- Where a place's columns begin.
+//@ local function columns_of(place)
+//@     local column, upper = model.column[place], 16 << 16
+//@     if model.memory.crossed == 1 and column >= upper then return "sums.upper + " .. column - upper end
+//@     return "sums.columns + " .. column
+//@ end
 //@ -- What the step computes takes sums from tensor memory.
 //@ local function takes_sums(number)
 //@     local takes = stays
@@ -1550,12 +1556,12 @@ ${call}(sums, consumer);
 //@         end
 //@     elseif op == "mma" and has(model, "memory") then
 //@         local mma, least, place = model.mma[call], opt(step, "least", 0), step.place
-//@         local column = model.column[place]
+//@         local column = columns_of(place)
 //@         local a, second = mma.operand[1].tensor, stage_of(mma.operand[2].tensor, i)
 //@         local first, last = a and stage_of(a, i), a and ", " .. own_part or ""
-//@         if not a then first = "sums.columns + " .. model.column[step.place2] end
+//@         if not a then first = columns_of(step.place2) end
 //@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
-mma_${call}(sums.columns + ${column}, ${first}, ${second}${last}, ${accumulate});
+mma_${call}(${column}, ${first}, ${second}${last}, ${accumulate});
 //@         if not piece_of(place) then
 ${place}_flies = true;
 //@         end

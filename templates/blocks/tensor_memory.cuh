@@ -8,10 +8,14 @@
 //@ local number = model.memory.groups * consumers
 //@ local last = all.id + 1 -- where they meet at the end
 //@ local warp = model.role.producer.first_warp + model.role.producer.warps - 1
+//@ local upper = 16 << 16 -- of an address: a warp's upper 16 lanes
 //@ local done, place = model.shared["memory.done"].offset, model.shared["memory.place"].offset
 // A consumer's columns, how many groups of products it has issued, and of how many it has seen the end.
 struct products {
     u32 columns;
+//@ if model.memory.crossed == 1 then
+    u32 upper; // of what is in a warp's upper 16 lanes, or of the second consumer in its lower ones
+//@ end
     u32 groups;
     u32 seen;
 };
@@ -29,8 +33,8 @@ __device__ __forceinline__ void products_init()
         barrier_init(products_done(0, i), 1);
 }
 
-//@ -- By the last of the producer's warps, which else has the least to do. ptxas (13.0.88) makes a call of it in case
-//@ -- that it fails: in front of where roles part, or among consumers, registers would be spilled for that.
+//@ -- By the last of the producer's warps, which else has the least to do, before anything: ptxas (13.0.88) makes a
+//@ -- call of it in case that it fails, for which what is known there would be spilled.
 // The warp allocates for all consumers, and gives back what they have left.
 __device__ __forceinline__ void products_allocate()
 {
@@ -60,10 +64,15 @@ __device__ __forceinline__ void products_free()
 // All warps of the consumers: their columns are there.
 __device__ __forceinline__ products products_begin(u32 consumer)
 {
-    products p = {0, 0, 0};
+    products p = {};
     asm volatile("bar.sync ${all.id}, ${all.threads};" ::: "memory");
     asm volatile("ld.shared.b32 %0, [%1];" : "=r"(p.columns) : "r"(shared_address(${place})) : "memory");
+//@ if model.memory.crossed == 1 then
+    p.upper = p.columns + (consumer ? 0 : ${upper});
+    p.columns += consumer * ${upper};
+//@ else
     p.columns += consumer * ${model.memory.each};
+//@ end
     return p;
 }
 
@@ -81,6 +90,12 @@ __device__ __forceinline__ void products_end()
 //@         at = at + size
 //@     end
 //@     return list
+//@ end
+//@ -- Where a place's columns begin.
+//@ local function columns_of(place)
+//@     local column = model.column[place]
+//@     if model.memory.crossed == 1 and column >= upper then return "p.upper + " .. column - upper end
+//@     return "p.columns + " .. column
 //@ end
 //@ -- Columns of the chunks of a store.
 //@ local function width_of(t)
@@ -130,12 +145,12 @@ __device__ __forceinline__ void products_end()
 //@ for _, p in ipairs(model.place) do
 //@     if p.kind == "operand" then
 //@         local blocks = model.mma[1].blocks_m
-//@         local each, first = p.registers // blocks, model.column[p.name]
+//@         local each, first = p.registers // blocks, columns_of(p.name)
 
 // An operand that threads made, before the products that read it: of 16 lanes and 4 words two a thread.
 __device__ __forceinline__ void ${p.name}_put(products p, const u32 (&a)[${blocks}][${each}])
 {
-    const u32 at = p.columns + ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
+    const u32 at = ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
 //@         for block = 0, blocks - 1 do
 //@             for _, piece in ipairs(pieces(each * 4)) do
 //@                 local count, from = piece.size * 2, piece.at * 2
@@ -156,14 +171,14 @@ __device__ __forceinline__ void ${p.name}_put(products p, const u32 (&a)[${block
 //@         local blocks = model.mma[1].blocks_m
 //@         local each, n = p.cols // 2, p.cols
 //@         local type, bound = ctype(p.dtype), ctype(p.dtype) == "int" and "r" or "f"
-//@         local first = model.column[p.name]
+//@         local first = columns_of(p.name)
 //@         for _, taken in ipairs(widths(p.name)) do
 //@             local count = taken // 2
 
 // ${taken} columns of 64 rows; zeros where no product was made.
 __device__ __forceinline__ void ${p.name}_take(products p, bool there, int block, int first_pair, ${type} (&d)[${count}])
 {
-    const u32 at = p.columns + ${first} + block * ${n} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
+    const u32 at = ${first} + block * ${n} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
     #pragma unroll
     for (int i = 0; i < ${count}; ++i)
         d[i] = 0;
@@ -194,7 +209,7 @@ __device__ __forceinline__ void ${p.name}_take(products p, bool there, int block
 // ${piece} columns of 64 rows go back; see sums_given.
 __device__ __forceinline__ void ${p.name}_give(products p, int block, int first_pair, const ${type} (&d)[${count}])
 {
-    const u32 at = p.columns + ${first} + block * ${n} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
+    const u32 at = ${first} + block * ${n} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
 //@             for _, part in ipairs(pieces(piece)) do
 //@                 local count, from = part.size * 4, part.at * 4
 //@                 local holes = lines(count, function(i) return "%" .. i + 1 end, ', "\n                 "')
@@ -212,7 +227,7 @@ __device__ __forceinline__ void ${p.name}_give(products p, int block, int first_
 // The sums, once their products have ended.
 __device__ __forceinline__ void ${p.name}_land(products p, ${type} (&d)[${blocks}][${each}])
 {
-    const u32 at = p.columns + ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
+    const u32 at = ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
 //@         for block = 0, blocks - 1 do
 //@             for _, piece in ipairs(pieces(n)) do
 //@                 local count, from = piece.size * 4, piece.at * 4
@@ -241,7 +256,7 @@ __device__ __forceinline__ void ${p.name}_land(products p, ${type} (&d)[${blocks
 // Sums that threads computed on, before the products that add to them.
 __device__ __forceinline__ void ${p.name}_put(products p, const ${type} (&d)[${blocks}][${each}])
 {
-    const u32 at = p.columns + ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
+    const u32 at = ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
 //@             for block = 0, blocks - 1 do
 //@                 for _, piece in ipairs(pieces(n)) do
 //@                     local count, from = piece.size * 4, piece.at * 4

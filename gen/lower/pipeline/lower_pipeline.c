@@ -686,6 +686,7 @@ static int registers(struct pipeline *x)
         if (p->place[i].kind == PLAN_PLACE_ACCUMULATOR || p->place[i].kind == PLAN_PLACE_FRAGMENT ||
             p->place[i].kind == PLAN_PLACE_OPERAND || p->place[i].kind == PLAN_PLACE_LATE)
             sum += p->place[i].registers;
+    sum -= pipeline_registers_spared(x);
     p->registers_estimate = sum > x->held || x->d.in_memory ? sum : x->held;
     const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
     p->register_limit = most->set ? (int)most->integer : 0;

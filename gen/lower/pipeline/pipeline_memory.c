@@ -234,25 +234,29 @@ static int find_pieces(struct pipeline *x)
 
 /* ---- registers, columns, barriers -------------------------------------------------------------------------------- */
 
-/* Of what is in registers for a step alone the most counts. */
-static int registers_taken(const struct pipeline *x)
+int pipeline_registers_spared(const struct pipeline *x)
 {
     const struct plan *p = x->plan;
-    int most = 0, taken = pipeline_registers_taken(x);
+    int most = 0, sum = 0;
     for (int i = 0; i < p->place_count; i++)
         if (has_value(p, "pieces", p->place[i].name) || has_value(p, "given", p->place[i].name)) {
-            taken -= p->place[i].registers;
+            sum += p->place[i].registers;
             most = p->place[i].registers > most ? p->place[i].registers : most;
         }
-    return taken + most;
+    return sum - most;
+}
+
+int pipeline_even_share(const struct pipeline *x)
+{
+    return x->l->arch->registers_per_sm / x->blocks_per_sm / pipeline_threads(x) / 8 * 8;
 }
 
 /* Beside tcgen05.alloc, which may call, ptxas (13.0.88) spills what roles have in common where they have setmaxnreg. */
 bool pipeline_shares_evenly(const struct pipeline *x)
 {
-    const int share = x->l->arch->registers_per_sm / x->blocks_per_sm / pipeline_threads(x) / 8 * 8;
-    const int taken = registers_taken(x) + OTHER_REGISTERS;
-    return x->d.in_memory || (x->l->arch->tensor_columns && (taken > x->held ? taken : x->held) <= share);
+    const int taken = pipeline_registers_taken(x) - pipeline_registers_spared(x) + OTHER_REGISTERS;
+    return x->d.in_memory ||
+           (x->l->arch->tensor_columns && (taken > x->held ? taken : x->held) <= pipeline_even_share(x));
 }
 
 /* Of 64 rows a warp has the first or the last 16 of its 32 lanes: columns count twice. An operand lies in the lanes of
@@ -284,9 +288,17 @@ static void choose_halves(const struct plan *p, const struct plan_role *role, in
     }
 }
 
-/* Columns of a consumer, a value for each place: where it begins, with its first lane in the upper half. -1: the lanes
- * do not suit. -2: out of memory. */
-static int place_columns(struct plan *p, const struct plan_role *role, int blocks)
+/* Columns of a consumer's place. */
+static int columns_of(const struct plan_place *q, int blocks)
+{
+    return q->kind == PLAN_PLACE_ACCUMULATOR ? blocks * q->cols : 2 * q->registers;
+}
+
+/* Columns of a consumer, a value for each place: where it begins, with its first lane in the upper half. Of two
+ * consumers that have no room side by side the second has what is the first's with both halves exchanged (*crossed):
+ * there what is in the upper half begins behind what is in the lower one. -1: the lanes do not suit. -2: out of
+ * memory. */
+static int place_columns(struct plan *p, const struct plan_role *role, int blocks, int limit, bool *crossed)
 {
     int used[2] = {0, 0}, *half = plan_alloc(p, sizeof *half * ((size_t)p->place_count + 1));
     if (!half)
@@ -299,6 +311,13 @@ static int place_columns(struct plan *p, const struct plan_role *role, int block
         if (q->op == PLAN_MMA && q->place2 && half[plan_number(q->place)] != half[plan_number(q->place2)])
             return -1;
     }
+    for (int i = 0; i < p->place_count; i++)
+        if (half[i] >= 0)
+            used[half[i]] += columns_of(&p->place[i], blocks);
+    const int most = used[0] > used[1] ? used[0] : used[1], both = used[0] + used[1];
+    *crossed = role->instances == 2 && 2 * most > limit && both <= limit;
+    used[1] = *crossed ? used[0] : 0;
+    used[0] = 0;
     for (int i = 0; i < p->place_count; i++) {
         const bool sums = p->place[i].kind == PLAN_PLACE_ACCUMULATOR;
         if ((!sums && p->place[i].kind != PLAN_PLACE_OPERAND) || half[i] < 0)
@@ -308,9 +327,9 @@ static int place_columns(struct plan *p, const struct plan_role *role, int block
                    : !has_value(p, "given", p->place[i].name)) &&
              family_add_value(p, plan_text(p, "kept.%s", p->place[i].name), 1)))
             return -2;
-        used[half[i]] += sums ? blocks * p->place[i].cols : 2 * p->place[i].registers;
+        used[half[i]] += columns_of(&p->place[i], blocks);
     }
-    return used[0] > used[1] ? used[0] : used[1];
+    return *crossed ? both : most;
 }
 
 int pipeline_memory(struct pipeline *x)
@@ -324,14 +343,15 @@ int pipeline_memory(struct pipeline *x)
         return 3;
     if (pipeline_shares_evenly(x))
         x->d.producer->registers = x->d.consumer->registers = 0;
-    const int columns = place_columns(p, x->d.consumer, x->d.blocks);
+    bool crossed = false;
+    const int columns = place_columns(p, x->d.consumer, x->d.blocks, limit, &crossed);
     if (columns == -2)
         return 3;
     if (columns < 0)
         return program_refuse(x->l, x->program->loc, "TENSOR-MEMORY",
                               "an operand that threads compute is multiplied into sums of several lanes; write another "
                               "architecture");
-    while (all < consumers * columns)
+    while (all < (crossed ? columns : consumers * columns))
         all *= 2;
     if (all > limit) {
         char text[300];
@@ -349,7 +369,8 @@ int pipeline_memory(struct pipeline *x)
                               count, MOST_GROUPS);
     status = status ? status : family_add_value(p, "memory.stays", x->d.in_memory);
     status = status ? status : family_add_value(p, "memory.columns", all);
-    status = status ? status : family_add_value(p, "memory.each", columns);
+    status = status ? status : family_add_value(p, "memory.each", crossed ? 0 : columns);
+    status = status ? status : family_add_value(p, "memory.crossed", crossed);
     status = status ? status : family_add_value(p, "memory.groups", count);
     status = status ? status : family_add_barrier(p, "group_barrier", GROUP_BARRIER, WARPGROUP);
     status = status ? status : family_add_barrier(p, "all_barrier", ALL_BARRIER, WARPGROUP * consumers + 32);
