@@ -23,14 +23,15 @@ u32 ${model.item_ring}_stage = 0;
 //@     local place = s.op == "read" and has(s, "place") and model.place[s.place].kind == "rows"
 //@     along = along or place and model.tensor[s.tensor].access ~= "global"
 //@ end
+//@ local of_warp = has(model, "memory") and model.memory.wide == 1 and 32 or 16
 //@ if along and not in_turn then
 // Handed through a shuffle: the compiler would else find it again in each turn, in front of the reads of rows.
 const int first_row =
-    __shfl_sync(~0u, (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4, threadIdx.x % 32);
+    __shfl_sync(~0u, (int)consumer * ${rows} + threadIdx.x % 128 / 32 * ${of_warp} + threadIdx.x % 32 / 4, threadIdx.x % 32);
 //@ elseif in_turn then
-[[maybe_unused]] const int first_row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+[[maybe_unused]] const int first_row = threadIdx.x % 128 / 32 * ${of_warp} + threadIdx.x % 32 / 4;
 //@ else
-[[maybe_unused]] const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+[[maybe_unused]] const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * ${of_warp} + threadIdx.x % 32 / 4;
 //@ end
 //@ if fragment_foretold() then
 const int first_column = unforetold(threadIdx.x % 4 * 2);

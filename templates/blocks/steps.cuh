@@ -32,7 +32,10 @@
 //@ local own_part = shared_loop and "0" or "consumer"
 //@ local in_parts = has(model, "parts") and has(model.parts, "stream") -- a block has some of an item's turns
 //@ local function own_rows(between) return shared_loop and "" or between .. "(int)consumer * " .. 64 * blocks end
-//@ local height, across_warps = warps and 16 or 64, warps and model.pipeline.warps_n or 1
+//@ -- An instruction of 128 rows gives each warp 32, which are two blocks; a chunk of a store has both.
+//@ local all_lanes = has(model, "memory") and model.memory.wide == 1
+//@ local of_warp, stacked = all_lanes and 32 or 16, all_lanes and 1 or blocks
+//@ local height, across_warps = (warps or all_lanes) and 16 or 64, warps and model.pipeline.warps_n or 1
 //@ -- The stage that a dot reads its operand from: of the read before it.
 //@ local function stage_of(tensor, before)
 //@     for i = before, 1, -1 do
@@ -529,6 +532,15 @@ ${name}_take(sums, ${there}, block, first_pair, ${name}_chunk);
 //@     local pairs, wide, across, carrier = width // 8, bytes(t.dtype) == 4, count // blocks, number_of(t.dtype)
 //@     local type, words = wide and carrier or "u32", wide and width // 2 or width // 4
 ${uniform}
+//@     local to = into or all_lanes and "part[block]" or "part"
+//@     if all_lanes then
+${type} part[${blocks}][${words}];
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block) {
+//@         deeper()
+//@     elseif not into then
+${type} part[${words}];
+//@     end
 //@     -- All reads are on their way before the first is waited for; what does not depend on the row is read once.
 //@     local held_in = count > 1 and reads_ahead(number) or {}
 //@     for _, r in ipairs(text.reads) do
@@ -557,10 +569,6 @@ switch (chunk) { // and not a choice for each register
 ${when}: ${name}_take(${name}[${from}); break;
 //@         end
 }
-//@     end
-//@     local to = into or "part"
-//@     if not into then
-${type} part[${words}];
 //@     end
 #pragma unroll
 for (int half = 0; half < 2; ++half) {
@@ -593,6 +601,10 @@ for (int half = 0; half < 2; ++half) {
 //@     end
     }
 }
+//@     if all_lanes then
+//@         shallower()
+}
+//@     end
 //@ end
 //@ -- An element of global memory, at a text of its address, is written or added to.
 //@ local function put(step, at, element)
@@ -655,9 +667,9 @@ for (int half = 0; half < 2; ++half) {
     const u32 warp_of = threadIdx.x / 32 - ${role.first_warp};
     ${sums} *staged = (${sums} *)(shared_memory + ${region.offset} + warp_of * ${warp_bytes});
 //@     if shared_loop then
-    const int warp_row = threadIdx.x % 128 / 32 * 16;
+    const int warp_row = threadIdx.x % 128 / 32 * ${of_warp};
 //@     else
-    const int warp_row = (int)consumer * ${blocks} * 64 + threadIdx.x % 128 / 32 * 16;
+    const int warp_row = (int)consumer * ${blocks} * 64 + threadIdx.x % 128 / 32 * ${of_warp};
 //@     end
     ${uniform}
     ${p_uniform}
@@ -1324,12 +1336,16 @@ for (int part = 1; ${more}; ++part) {
 //@         -- The chunks of a store.
 //@         storing = model.tensor[call]
 //@         for j = i, ended(i) do if role.step[j].op == "store" then read_once(j) end end
-//@         local across = step.count // blocks
+//@         local across = step.count // stacked
 //@         local pairs = chunk_columns(storing) // 8
 //@         local unroll = is_long(i) and 1 or step.count
 #pragma unroll ${unroll}
 for (int chunk = 0; chunk < ${step.count}; ++chunk) {
+//@         if all_lanes then
+    const int first_pair = chunk * ${pairs};
+//@         else
     const int block = chunk / ${across}, first_pair = chunk % ${across} * ${pairs};
+//@         end
 //@         deeper()
 //@         for j = i, ended(i) do
 //@             if role.step[j].op == "write" then part(storing, j, step.count)
@@ -1729,12 +1745,17 @@ ${when}: ${call}(${place}[${c}], consumer, buffer); break;
 //@             end
 }
 //@         end
+//@     elseif op == "write" and all_lanes then
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    ${call}(part[block], consumer, buffer, block);
 //@     elseif op == "write" then
 ${call}(part, consumer, buffer);
 //@     elseif op == "fence_async" then
 ${call}();
 //@     elseif op == "store" then
 //@         local t, late = model.tensor[step.tensor], has(step, "place") and step.place
+//@         local below, above = all_lanes and "" or " + block * 64", all_lanes and "" or " - block * 64"
 //@         local at, list = late and { at = "" } or coordinates(i), {}
 //@         for d = 1, late and t.rank or 0 do at[d] = late .. "_at" .. d - 1 end
 //@         local statements = at.at
@@ -1743,11 +1764,11 @@ ${call}();
 //@             local columns = d == t.rank
 //@             if model.turned[t.name] == 1 then columns = d < t.rank end
 //@             if t.tile[d] > 1 and columns then more = " + first_pair * 8" end
-//@             if t.tile[d] > 1 and not columns then more = own_rows(" + ") .. " + block * 64" end
+//@             if t.tile[d] > 1 and not columns then more = own_rows(" + ") .. below end
 //@             list[d] = at[d] .. more
 //@         end
 //@         if has(step, "end") then
-//@             list[t.rank + 1] = "(int)" .. at[t.rank + 1] .. own_rows(" - ") .. " - block * 64"
+//@             list[t.rank + 1] = "(int)" .. at[t.rank + 1] .. own_rows(" - ") .. above
 //@         end
 //@         local places = table.concat(list, ", ")
 ${statements}

@@ -8,6 +8,8 @@
 //@ local number = model.memory.groups * consumers
 //@ local last = all.id + 1 -- where they meet at the end
 //@ local warp = model.role.producer.first_warp + model.role.producer.warps - 1
+//@ local wide = model.memory.wide == 1
+//@ local heights = model.mma[1].blocks_m * (wide and 2 or 1)
 //@ local upper = 16 << 16 -- of an address: a warp's upper 16 lanes
 //@ local done, place = model.shared["memory.done"].offset, model.shared["memory.place"].offset
 // A consumer's columns, how many groups of products it has issued, and of how many it has seen the end.
@@ -144,7 +146,7 @@ __device__ __forceinline__ void products_end()
 //@ end
 //@ for _, p in ipairs(model.place) do
 //@     if p.kind == "operand" then
-//@         local blocks = model.mma[1].blocks_m
+//@         local blocks = heights
 //@         local each, first = p.registers // blocks, columns_of(p.name)
 
 // An operand that threads made, before the products that read it: of 16 lanes and 4 words two a thread.
@@ -168,17 +170,17 @@ __device__ __forceinline__ void ${p.name}_put(products p, const u32 (&a)[${block
 }
 //@     end
 //@     if p.kind == "accumulator" then
-//@         local blocks = model.mma[1].blocks_m
+//@         local blocks = heights
 //@         local each, n = p.cols // 2, p.cols
 //@         local type, bound = ctype(p.dtype), ctype(p.dtype) == "int" and "r" or "f"
-//@         local first = columns_of(p.name)
+//@         local first, below = columns_of(p.name), wide and "(block << 20)" or "block * " .. n
 //@         for _, taken in ipairs(widths(p.name)) do
 //@             local count = taken // 2
 
 // ${taken} columns of 64 rows; zeros where no product was made.
 __device__ __forceinline__ void ${p.name}_take(products p, bool there, int block, int first_pair, ${type} (&d)[${count}])
 {
-    const u32 at = ${first} + block * ${n} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
+    const u32 at = ${first} + ${below} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
     #pragma unroll
     for (int i = 0; i < ${count}; ++i)
         d[i] = 0;
@@ -209,7 +211,7 @@ __device__ __forceinline__ void ${p.name}_take(products p, bool there, int block
 // ${piece} columns of 64 rows go back; see sums_given.
 __device__ __forceinline__ void ${p.name}_give(products p, int block, int first_pair, const ${type} (&d)[${count}])
 {
-    const u32 at = ${first} + block * ${n} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
+    const u32 at = ${first} + ${below} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
 //@             for _, part in ipairs(pieces(piece)) do
 //@                 local count, from = part.size * 4, part.at * 4
 //@                 local holes = lines(count, function(i) return "%" .. i + 1 end, ', "\n                 "')

@@ -128,6 +128,7 @@ struct derive {
     int *loop;              /* by operation: of plan.loop */
     int rows;               /* of an item's tiles: the rows of every dot */
     int blocks;             /* of 64 rows, of one consumer */
+    bool wide;              /* two of them are rows of one instruction, and of one chunk of a store */
     int consumers, abreast; /* of them those that split an item's rows: all, or 1 where they take items in turn */
     int warps_n;            /* warps side by side along the columns; 1 where rows are reduced */
     bool synchronous, in_memory; /* dots are done when they are issued; sums stay in tensor memory: stores take them */

@@ -65,6 +65,21 @@ bool pipeline_stays_in_memory(const struct pipeline *x)
     return stays;
 }
 
+bool pipeline_fills_lanes(const struct pipeline *x)
+{
+    const struct spec_value *store = pipeline_field(x, "pipeline.store");
+    bool fills = x->d.in_memory && x->d.rows % (2 * PIPELINE_ROWS) == 0 && (!store->set || strcmp(store->text, "late") != 0);
+    for (int i = 0; i < x->program->op_count; i++)
+        if (x->program->op[i].kind == PROGRAM_DOT) /* such an instruction has multiples of 16 columns */
+            fills = fills && x->d.dot[i].load[0] >= 0 && !x->d.dot[i].converted && x->program->op[i].tile.columns % 16 == 0;
+    return fills;
+}
+
+bool pipeline_is_wide(const struct pipeline *x)
+{
+    return x->d.blocks == 2 && pipeline_fills_lanes(x);
+}
+
 /* Groups on their way. */
 struct flight {
     int own, met; /* that a thread has not seen; that one may not have seen when all met last, and those since */
@@ -261,7 +276,7 @@ bool pipeline_shares_evenly(const struct pipeline *x)
 
 /* Of 64 rows a warp has the first or the last 16 of its 32 lanes: columns count twice. An operand lies in the lanes of
  * the sums that it is multiplied into. half[place], 0 or 1. */
-static void choose_halves(const struct plan *p, const struct plan_role *role, int blocks, int *half)
+static void choose_halves(const struct plan *p, const struct plan_role *role, int blocks, bool wide, int *half)
 {
     int used[2] = {0, 0};
     for (int i = 0; i < p->place_count; i++) {
@@ -275,7 +290,7 @@ static void choose_halves(const struct plan *p, const struct plan_role *role, in
                 half[operand] >= 0)
                 forced = half[operand];
         }
-        half[i] = forced >= 0 ? forced : used[1] < used[0];
+        half[i] = forced >= 0 ? forced : !wide && used[1] < used[0];
         used[half[i]] += blocks * q->cols;
         for (int s = 0; s < role->step_count; s++) {
             const int operand = plan_number(role->step[s].place2);
@@ -298,14 +313,14 @@ static int columns_of(const struct plan_place *q, int blocks)
  * consumers that have no room side by side the second has what is the first's with both halves exchanged (*crossed):
  * there what is in the upper half begins behind what is in the lower one. -1: the lanes do not suit. -2: out of
  * memory. */
-static int place_columns(struct plan *p, const struct plan_role *role, int blocks, int limit, bool *crossed)
+static int place_columns(struct plan *p, const struct plan_role *role, int blocks, bool wide, int limit, bool *crossed)
 {
     int used[2] = {0, 0}, *half = plan_alloc(p, sizeof *half * ((size_t)p->place_count + 1));
     if (!half)
         return -2;
     for (int i = 0; i < p->place_count; i++)
         half[i] = -1;
-    choose_halves(p, role, blocks, half);
+    choose_halves(p, role, blocks, wide, half);
     for (int s = 0; s < role->step_count; s++) {
         const struct plan_step *q = &role->step[s];
         if (q->op == PLAN_MMA && q->place2 && half[plan_number(q->place)] != half[plan_number(q->place2)])
@@ -315,7 +330,7 @@ static int place_columns(struct plan *p, const struct plan_role *role, int block
         if (half[i] >= 0)
             used[half[i]] += columns_of(&p->place[i], blocks);
     const int most = used[0] > used[1] ? used[0] : used[1], both = used[0] + used[1];
-    *crossed = role->instances == 2 && 2 * most > limit && both <= limit;
+    *crossed = role->instances == 2 && !wide && 2 * most > limit && both <= limit;
     used[1] = *crossed ? used[0] : 0;
     used[0] = 0;
     for (int i = 0; i < p->place_count; i++) {
@@ -344,7 +359,7 @@ int pipeline_memory(struct pipeline *x)
     if (pipeline_shares_evenly(x))
         x->d.producer->registers = x->d.consumer->registers = 0;
     bool crossed = false;
-    const int columns = place_columns(p, x->d.consumer, x->d.blocks, limit, &crossed);
+    const int columns = place_columns(p, x->d.consumer, p->mma[0].blocks_m, x->d.wide, limit, &crossed);
     if (columns == -2)
         return 3;
     if (columns < 0)
@@ -368,6 +383,7 @@ int pipeline_memory(struct pipeline *x)
                               "%d groups of products are told apart at once, at most %d can be; write fewer dots",
                               count, MOST_GROUPS);
     status = status ? status : family_add_value(p, "memory.stays", x->d.in_memory);
+    status = status ? status : family_add_value(p, "memory.wide", x->d.wide);
     status = status ? status : family_add_value(p, "memory.columns", all);
     status = status ? status : family_add_value(p, "memory.each", crossed ? 0 : columns);
     status = status ? status : family_add_value(p, "memory.crossed", crossed);
