@@ -89,7 +89,8 @@ mma_${name}_begin(${name}_next_a, ${name}_next_b, consumer);
 //@     end
 //@ end
 //@ if has(model, "memory") then
-products sums = products_begin(consumer);
+//@     local which = model.role.consumer.instances > 1 and "consumer" or ""
+products sums = products_begin(${which});
 //@     for _, p in ipairs(model.place) do
 //@         if p.kind == "accumulator" and not (has(model, "pieces") and has(model.pieces, p.name)) then
 bool ${p.name}_flies = false; // in tensor memory are sums that its registers do not hold

@@ -63,8 +63,9 @@ __device__ __forceinline__ void products_free()
     }
 }
 
+//@ local consumer = consumers > 1 and "u32 consumer" or ""
 // All warps of the consumers: their columns are there.
-__device__ __forceinline__ products products_begin(u32 consumer)
+__device__ __forceinline__ products products_begin(${consumer})
 {
     products p = {};
     asm volatile("bar.sync ${all.id}, ${all.threads};" ::: "memory");
@@ -72,7 +73,7 @@ __device__ __forceinline__ products products_begin(u32 consumer)
 //@ if model.memory.crossed == 1 then
     p.upper = p.columns + (consumer ? 0 : ${upper});
     p.columns += consumer * ${upper};
-//@ else
+//@ elseif consumers > 1 then
     p.columns += consumer * ${model.memory.each};
 //@ end
     return p;

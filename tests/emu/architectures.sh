@@ -90,7 +90,7 @@ both tests/programs/architectures_attention.lua sm_120a
 both tests/programs/architectures_tensor.lua sm_100a
 both tests/programs/architectures_attention.lua sm_100a
 "$program" plan tests/programs/architectures_tensor.lua --kernel tensor_gated --arch sm_100a >"$work/out" 2>&1 &&
-    grep -q '^  memory.done *[0-9]* *64 ' "$work/out" && grep -q '^  group_barrier ' "$work/out"
+    grep -q '^  memory.done *[0-9]* *32 ' "$work/out" && grep -q '^  group_barrier ' "$work/out"
 ok $? "groups of products and their barriers in the Plan" "$work/out"
 sed 's/{ m = 128, n = 128, k = 64 }/{ m = 256, n = 256, k = 32 }/' tests/programs/architectures_tensor.lua >"$work/wide.lua"
 ! "$program" check "$work/wide.lua" --kernel tensor_gated --arch sm_100a >"$work/out" 2>&1 &&
