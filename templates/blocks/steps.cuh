@@ -277,7 +277,7 @@ ${place.name}_put(sums, ${place.name});
         [[maybe_unused]] const int block = piece / ${across}, first_pair = piece % ${across} * ${pairs};
         ${type} ${name}_chunk[${count}];
 //@     if #text.sums > 0 then
-        ${name}_take(sums, true, block, first_pair, ${name}_chunk);
+        ${name}_take(sums, block, first_pair, ${name}_chunk);
 //@     end
         #pragma unroll
         for (int half = 0; half < 2; ++half) {
@@ -519,8 +519,8 @@ if (chunk < ${last}) {
 //@     for _, name in ipairs(text.sums) do
 //@         local type, count = ctype(model.place[name].dtype), width // 2
 ${type} ${name}_chunk[${count}];
-//@         local there = piece_of(name) and "true" or name .. "_flies"
-${name}_take(sums, ${there}, block, first_pair, ${name}_chunk);
+//@         local there = piece_of(name) and "" or name .. "_flies, "
+${name}_take(sums, ${there}block, first_pair, ${name}_chunk);
 //@     end
 //@ end
 //@ -- One chunk of a store of t: 64 rows and a box's columns. into: registers that hold it; else they are its own.
@@ -538,8 +538,6 @@ ${type} part[${blocks}][${words}];
 #pragma unroll
 for (int block = 0; block < ${blocks}; ++block) {
 //@         deeper()
-//@     elseif not into then
-${type} part[${words}];
 //@     end
 //@     -- All reads are on their way before the first is waited for; what does not depend on the row is read once.
 //@     local held_in = count > 1 and reads_ahead(number) or {}
@@ -569,6 +567,9 @@ switch (chunk) { // and not a choice for each register
 ${when}: ${name}_take(${name}[${from}); break;
 //@         end
 }
+//@     end
+//@     if not into and not all_lanes then
+${type} part[${words}];
 //@     end
 #pragma unroll
 for (int half = 0; half < 2; ++half) {
@@ -845,7 +846,7 @@ for (int ${i} = 0; ${i} < ${o.pairs}; ++${i}) {
         const int block = piece / ${across}, first_pair = piece % ${across} * ${pairs};
         ${type} ${name}_chunk[${count}];
         __syncwarp(); // lanes differ in what they have written
-        ${name}_take(sums, true, block, first_pair, ${name}_chunk);
+        ${name}_take(sums, block, first_pair, ${name}_chunk);
         #pragma unroll
         for (int half = 0; half < 2; ++half) {
             const int row = first_row + block * ${height} + half * 8;

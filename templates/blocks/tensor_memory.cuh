@@ -1,7 +1,8 @@
 //@ -- Tensor memory: 128 lanes of so many columns of 32 bits. A block allocates once; each consumer has columns of its
 //@ -- own, and in them the sums of 64 rows: row r of a block of rows in lane 32 (r / 16) + r % 16, which is of the warp
-//@ -- that has these rows. A warp loads and stores 16 lanes of 8 columns as four registers a thread, which lie as the
-//@ -- results of a wgmma do: rows lane / 4 and 8 more, two neighbouring columns of each.
+//@ -- that has these rows; or of 128 rows (wide), row r in lane r. A warp loads and stores 16 lanes of 8 columns as four
+//@ -- registers a thread, which lie as the results of a wgmma do: rows lane / 4 and 8 more, two neighbouring columns of
+//@ -- each.
 //@ -- model: the Plan.
 //@ param model table
 //@ local consumers, all = model.role.consumer.instances, model.barrier.all_barrier
@@ -178,30 +179,38 @@ __device__ __forceinline__ void ${p.name}_put(products p, const u32 (&a)[${block
 //@         for _, taken in ipairs(widths(p.name)) do
 //@             local count = taken // 2
 
-// ${taken} columns of 64 rows; zeros where no product was made.
-__device__ __forceinline__ void ${p.name}_take(products p, bool there, int block, int first_pair, ${type} (&d)[${count}])
+//@             local stays = model.memory.stays == 1
+//@             local there, zeros = stays and "bool there, " or "", stays and "; zeros where no product was made" or ""
+// ${taken} columns of a warp's 16 rows${zeros}.
+__device__ __forceinline__ void ${p.name}_take(products p, ${there}int block, int first_pair, ${type} (&d)[${count}])
 {
     const u32 at = ${first} + ${below} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
+//@             if stays then
     #pragma unroll
     for (int i = 0; i < ${count}; ++i)
         d[i] = 0;
     if (there) {
+//@                 deeper()
+//@             end
 //@             for _, piece in ipairs(pieces(taken)) do
 //@                 local count, from = piece.size * 4, piece.at * 4
-//@                 local holes = lines(count, function(i) return "%" .. i end, ', "\n                     "')
+//@                 local holes = lines(count, function(i) return "%" .. i end, ', "\n                 "')
 //@                 local bindings = lines(count, function(i) return '"=' .. bound .. '"(d[' .. from + i .. "])" end,
-//@                     ",\n                       ")
+//@                     ",\n                   ")
 //@                 local column = piece.at * 8
-        asm volatile("tcgen05.ld.sync.aligned.16x256b.x${piece.size}.b32 {${holes}}, [%${count}];"
-                     : ${bindings}
-                     : "r"(at + ${column})
-                     : "memory");
+    asm volatile("tcgen05.ld.sync.aligned.16x256b.x${piece.size}.b32 {${holes}}, [%${count}];"
+                 : ${bindings}
+                 : "r"(at + ${column})
+                 : "memory");
 //@             end
-        asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
-        #pragma unroll
-        for (int i = 0; i < ${count}; ++i)
-            asm volatile("" : "+${bound}"(d[i])); // no use of a register before the wait for it
+    asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+    #pragma unroll
+    for (int i = 0; i < ${count}; ++i)
+        asm volatile("" : "+${bound}"(d[i])); // no use of a register before the wait for it
+//@             if stays then
+//@                 shallower()
     }
+//@             end
 }
 //@         end
 //@         local piece = has(model, "pieces") and has(model.pieces, p.name) and model.pieces[p.name]
@@ -209,7 +218,7 @@ __device__ __forceinline__ void ${p.name}_take(products p, bool there, int block
 //@             local count = piece // 2
 //@             gives = true
 
-// ${piece} columns of 64 rows go back; see sums_given.
+// ${piece} columns of a warp's 16 rows go back; see sums_given.
 __device__ __forceinline__ void ${p.name}_give(products p, int block, int first_pair, const ${type} (&d)[${count}])
 {
     const u32 at = ${first} + ${below} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
