@@ -2,9 +2,12 @@
 //@ -- and where it stands in each ring. model: the Plan; blocks: of 64 rows.
 //@ param model table
 //@ param blocks int
-//@ -- Its sums are in tensor memory, and in no registers from step to step.
+//@ -- What it holds is in tensor memory, and in no registers from step to step.
 //@ local function in_memory(place)
-//@     return has(model, "memory") and (model.memory.stays == 1 or has(model, "pieces") and has(model.pieces, place))
+//@     local stays = has(model, "memory") and model.memory.stays == 1
+//@     if place.kind == "accumulator" and stays then return true end
+//@     local pieces, given = has(model, "pieces") and model.pieces or {}, has(model, "given") and model.given or {}
+//@     return has(pieces, place.name) or has(given, place.name)
 //@ end
 //@ local staged, parts = false, nil
 //@ for _, r in ipairs(model.ring) do
@@ -61,7 +64,7 @@ int ${name}_next = ${chunks}${places};
 //@     elseif p.kind == "columns" then
 //@         local type = ctype(p.dtype)
 ${type} ${p.name}[${p.registers}]; // of the columns of 32 lanes each
-//@     elseif not (p.kind == "accumulator" and in_memory(p.name) or has(model, "given") and has(model.given, p.name)) then
+//@     elseif not in_memory(p) then
 //@         local type = p.kind == "operand" and "u32" or ctype(p.dtype)
 //@         local each = p.registers // blocks
 ${type} ${p.name}[${blocks}][${each}];

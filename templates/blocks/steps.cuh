@@ -11,7 +11,9 @@
 //@ local warps = model.mma[1].kind == "mma.sync"
 //@ local stays = has(model, "memory") and model.memory.stays == 1
 //@ -- Columns of a piece of sums that threads change where they are, in tensor memory; nil: they are in registers.
-//@ local function piece_of(place) return has(model, "pieces") and has(model.pieces, place) and model.pieces[place] or nil end
+//@ local function piece_of(place)
+//@     return has(model, "pieces") and has(model.pieces, place) and model.pieces[place] or nil
+//@ end
 //@ -- Where a place's columns begin.
 //@ local function columns_of(place)
 //@     local column, upper = model.column[place], 16 << 16

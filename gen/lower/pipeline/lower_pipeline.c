@@ -181,9 +181,9 @@ static int choose_consumers(struct pipeline *x)
         fallback = 2;
     fallback = in_turn ? 2 : fallback < 1 ? 1 : fallback;
     int consumers = pipeline_choose(x, "pipeline.consumers", fallback,
-                                    in_turn ? "one stores an item while the other multiplies the next"
+                                    in_turn               ? "one stores an item while the other multiplies the next"
                                     : own > PIPELINE_ROWS ? "each multiplies 128 rows, as many as an instruction has"
-                                            : "each multiplies its 64 rows or more");
+                                                          : "each multiplies its 64 rows or more");
     x->d.consumers = consumers;
     x->d.abreast = in_turn ? 1 : consumers;
     int unit = PIPELINE_ROWS * x->d.abreast;
@@ -672,10 +672,8 @@ int pipeline_loops(struct pipeline *x)
                 name = plan_text(p, "%s%d", name, i);
         if (!name)
             return 3;
-        p->loop[p->loop_count++] = (struct plan_loop){.name = name,
-                                                      .step = (int)step,
-                                                      .operation = plan_some(i),
-                                                      .parts = o->combine ? o->parts : 0};
+        p->loop[p->loop_count++] = (struct plan_loop){
+            .name = name, .step = (int)step, .operation = plan_some(i), .parts = o->combine ? o->parts : 0};
     }
     return 0;
 }

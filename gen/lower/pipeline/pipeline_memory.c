@@ -24,7 +24,7 @@ enum {
     ALL_BARRIER = 12,
     MOST_GROUPS = 8,
     PIECE_COLUMNS = 32, /* of sums that threads change where they are: a power of two, which come and go at once */
-    PLACE_BYTES = 16, /* where the address of the columns is handed on */
+    PLACE_BYTES = 16,   /* where the address of the columns is handed on */
 };
 
 int pipeline_memory_bytes(const struct pipeline *x)
@@ -68,10 +68,12 @@ bool pipeline_stays_in_memory(const struct pipeline *x)
 bool pipeline_fills_lanes(const struct pipeline *x)
 {
     const struct spec_value *store = pipeline_field(x, "pipeline.store");
-    bool fills = x->d.in_memory && x->d.rows % (2 * PIPELINE_ROWS) == 0 && (!store->set || strcmp(store->text, "late") != 0);
+    bool fills =
+        x->d.in_memory && x->d.rows % (2 * PIPELINE_ROWS) == 0 && (!store->set || strcmp(store->text, "late") != 0);
     for (int i = 0; i < x->program->op_count; i++)
         if (x->program->op[i].kind == PROGRAM_DOT) /* such an instruction has multiples of 16 columns */
-            fills = fills && x->d.dot[i].load[0] >= 0 && !x->d.dot[i].converted && x->program->op[i].tile.columns % 16 == 0;
+            fills =
+                fills && x->d.dot[i].load[0] >= 0 && !x->d.dot[i].converted && x->program->op[i].tile.columns % 16 == 0;
     return fills;
 }
 
@@ -266,7 +268,7 @@ int pipeline_even_share(const struct pipeline *x)
     return x->l->arch->registers_per_sm / x->blocks_per_sm / pipeline_threads(x) / 8 * 8;
 }
 
-/* Beside tcgen05.alloc, which may call, ptxas (13.0.88) spills what roles have in common where they have setmaxnreg. */
+/* For such an architecture ptxas (13.0.88) spills what roles have in common, most often, where they have setmaxnreg. */
 bool pipeline_shares_evenly(const struct pipeline *x)
 {
     const int taken = pipeline_registers_taken(x) - pipeline_registers_spared(x) + OTHER_REGISTERS;
@@ -274,8 +276,8 @@ bool pipeline_shares_evenly(const struct pipeline *x)
            (x->l->arch->tensor_columns && (taken > x->held ? taken : x->held) <= pipeline_even_share(x));
 }
 
-/* Of 64 rows a warp has the first or the last 16 of its 32 lanes: columns count twice. An operand lies in the lanes of
- * the sums that it is multiplied into. half[place], 0 or 1. */
+/* Of 64 rows a warp has the first or the last 16 of its 32 lanes, of 128 (wide) all: columns count twice. An operand
+ * lies in the lanes of the sums that it is multiplied into. half[place], 0 or 1. */
 static void choose_halves(const struct plan *p, const struct plan_role *role, int blocks, bool wide, int *half)
 {
     int used[2] = {0, 0};
