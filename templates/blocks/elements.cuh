@@ -36,7 +36,8 @@
 //@         rows[step.call] = true
 
 //@ include "blocks/stage_rows.cuh" tensor = model.tensor[step.tensor],
-//@     offset = model.shared[step.ring .. "." .. step.tensor].offset, blocks = model.mma[1].blocks_m * (wide and 2 or 1),
-//@     height = wide and 16 or 64, fenced = has(fences, step.tensor .. "_read")
+//@     offset = model.shared[step.ring .. "." .. step.tensor].offset,
+//@     blocks = model.mma[1].blocks_m * (wide and 2 or 1), height = wide and 16 or 64,
+//@     fenced = has(fences, step.tensor .. "_read")
 //@     end
 //@ end

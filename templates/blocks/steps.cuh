@@ -784,7 +784,8 @@ for (int pair = 0; pair < ${pairs}; ++pair)
 //@     local second = put(o.step, "at[1]", element_of(t.dtype, "value[1]"))
 //@     local p_elements, elements, value = o.p_elements, text.at[3], text.value
 //@     -- A tensor that is named first has a first_pair of its own in here.
-//@     local column, i = (o.parts > 1 and "number" or "pair") .. " * 8 + first_column + lane", o.piece and "i" or "pair"
+//@     local column = (o.parts > 1 and "number" or "pair") .. " * 8 + first_column + lane"
+//@     local i = o.piece and "i" or "pair"
 #pragma unroll
 for (int ${i} = 0; ${i} < ${o.pairs}; ++${i}) {
 //@     if o.parts > 1 then

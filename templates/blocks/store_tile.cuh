@@ -4,7 +4,7 @@
 //@ -- Fragment of a warpgroup (wgmma D, one 64-row block): warp w holds rows 16 w .. 16 w + 15; of 8 columns j
 //@ --     d[4 j + 0], d[4 j + 1]   row lane / 4,     columns 8 j + 2 (lane % 4), + 1
 //@ --     d[4 j + 2], d[4 j + 3]   row lane / 4 + 8, the same columns
-//@ -- wide: a chunk has 128 rows, warp w 32 w .. 32 w + 31, of which each 16 are such a fragment and come by themselves.
+//@ -- wide: a chunk has 128 rows, warp w 32 w .. 32 w + 31, of which each 16 are such a fragment and come alone.
 //@ -- A chunk of 16-bit elements comes packed: word 2 j + h holds the pair of row half h.
 //@ -- turned: by tensor, 1 where a fragment's rows run along its innermost dim. limited: by tensor, there where rows of
 //@ -- a chunk may be left out: a chunk that is not whole is stored row by row.

@@ -1,8 +1,8 @@
 //@ -- Tensor memory: 128 lanes of so many columns of 32 bits. A block allocates once; each consumer has columns of its
 //@ -- own, and in them the sums of 64 rows: row r of a block of rows in lane 32 (r / 16) + r % 16, which is of the warp
-//@ -- that has these rows; or of 128 rows (wide), row r in lane r. A warp loads and stores 16 lanes of 8 columns as four
-//@ -- registers a thread, which lie as the results of a wgmma do: rows lane / 4 and 8 more, two neighbouring columns of
-//@ -- each.
+//@ -- that has these rows; or of 128 rows (wide), row r in lane r. A warp loads and stores 16 lanes of 8 columns as
+//@ -- four registers a thread, which lie as the results of a wgmma do: rows lane / 4 and 8 more, two neighbouring
+//@ -- columns of each.
 //@ -- model: the Plan.
 //@ param model table
 //@ local consumers, all = model.role.consumer.instances, model.barrier.all_barrier

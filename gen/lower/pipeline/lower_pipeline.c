@@ -171,8 +171,7 @@ static int choose_mode(struct pipeline *x, bool *in_turn)
 
 static int choose_consumers(struct pipeline *x)
 {
-    const int own = pipeline_fills_lanes(x) ? 2 * PIPELINE_ROWS : PIPELINE_ROWS; /* rows of a consumer, or more */
-    int rows = x->d.rows, fallback = rows / own;
+    int rows = x->d.rows, own = pipeline_own_rows(x), fallback = rows / own;
     bool in_turn;
     int fault = choose_mode(x, &in_turn);
     while (fallback > 1 && (fallback > MOST_CONSUMERS || (rows / own) % fallback))
@@ -681,12 +680,11 @@ int pipeline_loops(struct pipeline *x)
 static int registers(struct pipeline *x)
 {
     struct plan *p = x->plan;
-    int sum = (x->d.late ? PIPELINE_BESIDE_LATE : OTHER_REGISTERS) - x->d.crowded;
+    int sum = (x->d.late ? PIPELINE_BESIDE_LATE : OTHER_REGISTERS) - x->d.crowded - pipeline_registers_spared(x);
     for (int i = 0; i < p->place_count; i++)
         if (p->place[i].kind == PLAN_PLACE_ACCUMULATOR || p->place[i].kind == PLAN_PLACE_FRAGMENT ||
             p->place[i].kind == PLAN_PLACE_OPERAND || p->place[i].kind == PLAN_PLACE_LATE)
             sum += p->place[i].registers;
-    sum -= pipeline_registers_spared(x);
     p->registers_estimate = sum > x->held || x->d.in_memory ? sum : x->held;
     const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
     p->register_limit = most->set ? (int)most->integer : 0;

@@ -65,21 +65,21 @@ bool pipeline_stays_in_memory(const struct pipeline *x)
     return stays;
 }
 
-bool pipeline_fills_lanes(const struct pipeline *x)
+int pipeline_own_rows(const struct pipeline *x)
 {
     const struct spec_value *store = pipeline_field(x, "pipeline.store");
-    bool fills =
-        x->d.in_memory && x->d.rows % (2 * PIPELINE_ROWS) == 0 && (!store->set || strcmp(store->text, "late") != 0);
+    bool fills = x->d.in_memory && x->d.rows % (2 * PIPELINE_ROWS) == 0;
+    fills = fills && (!store->set || strcmp(store->text, "late") != 0);
     for (int i = 0; i < x->program->op_count; i++)
         if (x->program->op[i].kind == PROGRAM_DOT) /* such an instruction has multiples of 16 columns */
-            fills =
-                fills && x->d.dot[i].load[0] >= 0 && !x->d.dot[i].converted && x->program->op[i].tile.columns % 16 == 0;
-    return fills;
+            fills = fills && x->d.dot[i].load[0] >= 0 && !x->d.dot[i].converted &&
+                    x->program->op[i].tile.columns % 16 == 0;
+    return fills ? 2 * PIPELINE_ROWS : PIPELINE_ROWS;
 }
 
 bool pipeline_is_wide(const struct pipeline *x)
 {
-    return x->d.blocks == 2 && pipeline_fills_lanes(x);
+    return x->d.blocks == 2 && pipeline_own_rows(x) == 2 * PIPELINE_ROWS;
 }
 
 /* Groups on their way. */
