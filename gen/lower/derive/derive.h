@@ -127,7 +127,7 @@ struct derive {
     struct derive_dot *dot; /* by operation */
     int *loop;              /* by operation: of plan.loop */
     int rows;               /* of an item's tiles: the rows of every dot */
-    int blocks;             /* of 64 rows, of one consumer; wide: two are rows of an instruction, and of a store's chunk */
+    int blocks;             /* of 64 rows, of one consumer; wide: an instruction has two, and a store's chunk */
     int consumers, abreast; /* of them those that split an item's rows: all, or 1 where they take items in turn */
     int warps_n;            /* warps side by side along the columns; 1 where rows are reduced */
     bool synchronous, in_memory, wide; /* dots are done when issued; sums stay in tensor memory: stores take them */
