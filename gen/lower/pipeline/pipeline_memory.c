@@ -67,9 +67,10 @@ bool pipeline_stays_in_memory(const struct pipeline *x)
 
 int pipeline_own_rows(const struct pipeline *x)
 {
+    if (!x->d.in_memory || x->d.rows % (2 * PIPELINE_ROWS))
+        return PIPELINE_ROWS;
     const struct spec_value *store = pipeline_field(x, "pipeline.store");
-    bool fills = x->d.in_memory && x->d.rows % (2 * PIPELINE_ROWS) == 0;
-    fills = fills && (!store->set || strcmp(store->text, "late") != 0);
+    bool fills = !store->set || strcmp(store->text, "late") != 0;
     for (int i = 0; i < x->program->op_count; i++)
         if (x->program->op[i].kind == PROGRAM_DOT) /* such an instruction has multiples of 16 columns */
             fills = fills && x->d.dot[i].load[0] >= 0 && !x->d.dot[i].converted &&
