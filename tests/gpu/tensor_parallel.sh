@@ -52,13 +52,13 @@ ${CC:-cc} -std=c11 -D_GNU_SOURCE -O2 "-I$work/kernel" "-I$here" $sources -o "$wo
 
 # ran FILE SECONDS OPTION...: the program, and what it says, here and into the log.
 ran() {
-    file=$1 seconds=$2
+    file=$1 seconds=$2 told=$(wc -l <"$log")
     shift 2
     # shellcheck disable=SC2086
-    ${RUN:-} "$work/tensor_parallel" ${RANKS:+--ranks $RANKS} --nccl "$NCCL" --rounds "${ROUNDS:-15}" \
-        ${SCHEDULES:+--schedules $SCHEDULES} --json "$out/$file" --seconds "$seconds" "$@" >"$work/said" 2>&1
+    ${RUN:-} "$work/tensor_parallel" ${RANKS:+--ranks $RANKS} --nccl "$NCCL" --rounds "${ROUNDS:-21}" \
+        ${SCHEDULES:+--schedules $SCHEDULES} --json "$out/$file" --seconds "$seconds" "$@" >>"$log" 2>&1
     status=$?
-    tee -a "$log" <"$work/said"
+    tail -n "+$((told + 1))" "$log"
     return $status
 }
 sizes= last=

@@ -189,7 +189,7 @@ static void about(FILE *json, const struct board *board)
     const struct sizes *is = &board->layer->is;
     const char *most = getenv("NCCL_MAX_CTAS");
     char name[128] = "";
-    int major, minor, driver;
+    int major = 0, minor = 0, driver = 0;
     must(cuda.device_name(name, sizeof name, group.device), "cuDeviceGetName");
     must(cuda.device_attribute(&major, 75, group.device) || cuda.device_attribute(&minor, 76, group.device) ||
              cuda.version(&driver),

@@ -13,7 +13,7 @@ local up = kernel "up" {
   cluster = { m = 2 },
   schedule = { order = "grouped", group = 8 },
   arch = { sm_90a = {}, sm_80 = { tile = { n = 128 }, cluster = { m = 1 } } },
-  run = { { M = 264, N = 512, K = 392 } },
+  run = { { M = 264, N = 512, K = 520 } },
 }
 local down = kernel "down" { like = up, epilogue = function(acc, t) return acc + t.bias end }
 
