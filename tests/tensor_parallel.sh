@@ -42,14 +42,17 @@ unseen() { grep -qx "planted $1: 0 wrong" "$log"; }
 # did WORK: the line of what was done, on each rank.
 did() { [ "$(grep -lx "$1" "$work"/did.* | wc -l)" -eq "$(ls "$work"/did.* | wc -l)" ]; }
 # ways N: so many equal, and none else.
-ways() { [ "$(grep -cE ': 0 wrong(, at most 0\.[0-9]* of the bound)?$' "$log")" -eq "$1" ] && grep -qx 'equal: 0 wrong' "$log"; }
+ways() {
+    [ "$(grep -cE ': 0 wrong(, at most 0\.[0-9]* of the bound)?$' "$log")" -eq "$1" ] &&
+        grep -qx 'equal: 0 wrong' "$log"
+}
 
 # Kernels first: every product of a pass is done, but for what has no room, before the sum of the first chunk (h).
 layer first --ranks 2 --sizes 128,64,128,64 --schedules static --plants
 status=$?
 [ $status -eq 0 ] && grep -q 'launches, 0 hazards$' "$log"
 ok $? "two ranks, kernels first: no hazard"
-# One GPU three times, two ways each of two collectives with two kinds of numbers, no plant and the two that are unseen.
+# The single GPU three times, two ways of each collective with either kind of numbers, and "equal".
 grep -vE '^planted' "$log" >"$work/kept" && cp "$log" "$work/all" && cp "$work/kept" "$log" && ways 12
 ok $? "results equal one GPU's: whole numbers, and normal ones within their bound"
 cp "$work/all" "$log"
@@ -71,14 +74,15 @@ ok $? "planted bugs are seen: a slice, a result, the end"
 
 # What a machine with GPUs runs, whole, with graphs.
 cd "$top" || exit 3
-NCCL=$work/layer/stand_ins/libnccl.so.2 SIZES=120,64,128,64 SCHEDULES=static ROUNDS=1 RANKS=2 VERB=gen CTAS= \
+NCCL=$work/layer/stand_ins/libnccl.so.2 SIZES=120,64,128,64 SCHEDULES=static ROUNDS=1 RANKS=2 VERB=gen CTAS=4 PATIENCE=5 \
     RUN="$program run-program --hazards off" timeout 400 sh tests/gpu/tensor_parallel.sh "$work/out" "$program" \
     >"$log" 2>&1 && grep -qx 'tensor_parallel: passed' "$log" && grep -q 'overlapped, graph: 0 wrong$' "$log" &&
     grep -q '^  times: one GPU ' "$log" && grep -q '^  times, as graphs: one GPU ' "$log"
 ok $? "tests/gpu/tensor_parallel.sh: results, times, graphs"
 "$program" results merge "$work/out/tensor_parallel.json" -o "$work/merged.json" >"$log" 2>&1 &&
-    grep -q ': 32 rows, 0 replaced$' "$log" && [ "$(grep -c '"hidden": -*[0-9]' "$work/out/tensor_parallel.json")" -eq 8 ] &&
-    [ "$(grep -c '"scaling": 0*[0-9]' "$work/out/tensor_parallel.json")" -eq 12 ]
+    grep -q ': 32 rows, 0 replaced$' "$log" && rows=$work/out/tensor_parallel.json &&
+    [ "$(grep -c '"hidden": -*[0-9]' "$rows")" -eq 8 ] && [ "$(grep -c '"scaling": [0-9]' "$rows")" -eq 12 ] &&
+    [ "$(grep -c '"nccl_max_ctas": 4, ' "$work/out/tensor_parallel_4.json")" -eq 16 ]
 ok $? "rows of JSON, a way each, with scaling and the share that is hidden"
 # A rank that dies takes the others with it, and says so.
 timeout 60 "$program" run-program "$work/layer/tensor_parallel" --ranks 2 --nccl "$work/none.so" >"$log" 2>&1

@@ -229,6 +229,7 @@ struct task {
     int rounds;               /* of measurements; 0: none */
     bool schedule[SCHEDULES]; /* that are asked for */
     bool plants;              /* bugs are planted */
+    bool checks;              /* results are compared */
     bool graphs;
     double seconds;
     const char *nccl, *json;
