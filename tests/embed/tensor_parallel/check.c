@@ -106,8 +106,8 @@ static uint64_t single(const struct task *task, const struct sizes *is, enum num
     layer_close(&layer);
     for (int64_t i = 0; i < elements && numbers == WHOLE; i += step)
         wrong += bf16_value(task->reference[i]) != (float)whole_result(is, i / is->out, i % is->out);
-    printf("  one GPU, %s: %llu wrong\n", numbers == WHOLE ? "whole numbers" : "normal numbers",
-           (unsigned long long)wrong);
+    if (numbers == WHOLE)
+        printf("  one GPU, whole numbers, by their definition: %llu wrong\n", (unsigned long long)wrong);
     return wrong;
 }
 
@@ -143,8 +143,9 @@ static uint64_t one_way(const struct task *task, const struct layer *layer, cons
     for (int r = 0; r < group.ranks && done; r++)
         share = fmax(share, shared->share[r]);
     if (group.rank == 0 && done) {
-        printf("  %s, %s, %d %s%s%s: %llu wrong", collective_word[plan->collective], schedule_word[plan->schedule],
-               plan->chunks, plan->chunks == 1 ? "chunk" : "chunks", plan->overlapped ? ", overlapped" : "",
+        printf("  %s numbers, %s, %s, %d %s%s%s: %llu wrong", magnitudes ? "normal" : "whole",
+               collective_word[plan->collective], schedule_word[plan->schedule], plan->chunks,
+               plan->chunks == 1 ? "chunk" : "chunks", plan->overlapped ? ", overlapped" : "",
                as_graph ? ", graph" : "", (unsigned long long)wrong);
         if (magnitudes)
             printf(", at most %.2f of the bound", share);
