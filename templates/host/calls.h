@@ -1,10 +1,10 @@
 //@ -- What the functions of fast.h and a kernel's own call of the launcher.
 //@ param host table
 //@ local T, STATIC = host.types, host.linkage
+#define REFUSE(...) fail(error, ${T}_INVALID, 0, __VA_ARGS__)
 ${STATIC}int refuse_grid(const int64_t *n, struct ${T}_error *error);
 //@ if host.part.maps then
-${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, uint64_t *map, const struct tensor *t,
-    struct ${T}_error *error);
+${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, uint64_t *map, const struct tensor *t, struct ${T}_error *error);
 //@ end
 //@ if host.shared then
 int fail(struct ${T}_error *error, int status, int result, const char *format, ...);

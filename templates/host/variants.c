@@ -2,12 +2,12 @@
 //@ param host table
 //@ param shape table
 //@ local NAME, T = host.name, host.types
-INLINE int ordinary(const struct ${T}_state *k, const struct ${T}_slot *slot, const struct ${NAME}_args *args, int dense,
-                    int shape, int v, struct ${NAME}_params *p);
+//@ if host.shared then
+INLINE int ordinary(const struct ${T}_state *k, const struct ${T}_slot *slot, const struct ${NAME}_args *args, int dense, int shape, int v, struct ${NAME}_params *p);
 
+//@ end
 /* In the variant that asks most of those for the sizes. */
-INLINE int params_of_ordinary(const struct ${NAME} *kernel, const struct ${NAME}_args *args, int dense,
-                              struct ${NAME}_params *p)
+INLINE int params_of_ordinary(const struct ${NAME} *kernel, const struct ${NAME}_args *args, int dense, struct ${NAME}_params *p)
 {
 //@ if host.tuned then
     int v;

@@ -14,6 +14,8 @@ const struct host_parts host_all_parts = {
     .windows = true,
     .pointers = true,
     .sizes = true,
+    .operands = true,
+    .fixed = true,
     .tuned = true,
     .lists = true,
     .counted = true,
@@ -52,6 +54,8 @@ void host_parts(const struct sink *s, const struct host_parts *parts, const char
     sink_boolean(s, "windows", parts->windows);
     sink_boolean(s, "pointers", parts->pointers);
     sink_boolean(s, "sizes", parts->sizes);
+    sink_boolean(s, "operands", parts->operands);
+    sink_boolean(s, "fixed", parts->fixed);
     sink_boolean(s, "tuned", parts->tuned);
     sink_boolean(s, "lists", parts->lists);
     sink_boolean(s, "counted", parts->counted);

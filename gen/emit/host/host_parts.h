@@ -9,7 +9,8 @@
 struct host_parts {
     bool source, text; /* compiles sources; has any text, PTX as well */
     bool maps, windows, pointers;
-    bool sizes; /* of the arguments: any */
+    bool sizes;           /* of the arguments: any */
+    bool operands, fixed; /* tensors that ask for more than all do; strides that are constants */
     bool tuned, lists, counted, workspace;
     bool debug;
 };
