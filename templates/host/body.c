@@ -154,7 +154,14 @@ int ${NAME}_unload(struct ${NAME} *kernel, struct ${T}_error *error)
 
 TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream, struct ${T}_error *error)
 {
+//@ local list, more = "", ""
+//@ if host.part.clusters then more = host.body and ", clusters ? p.cluster : alone" or ", p.cluster" end
+//@ if host.part.clusters then list = ", alone" end
+//@ if host.part.programmatic then more = more .. (host.body and ", programmatic ? p.programmatic : 0" or ", p.programmatic") end
+//@ if host.part.programmatic then list = list .. ", 0" end
+//@ if host.body or host.lists and host.part.clusters then
     static const uint32_t alone[3] = {1, 1, 1}; /* a block without a cluster */
+//@ end
     struct ${NAME}_params p ALIGNED;
     struct launch_attribute attribute[2];
     struct launch_config config;
@@ -169,7 +176,7 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
     if (p.list) {
         uint32_t grid[3] = {1, 1, 1};
         grid[0] = p.list_grid;
-        configure(&config, attribute, grid, p.list_threads, 0, alone, 0, stream);
+        config = configure(attribute, grid, p.list_threads, 0, stream${list});
         result = kernel->state.driver.launch(&config, p.list, arguments, NULL);
         if (result)
             return driver_fault(error, result, "cuLaunchKernelEx of its list of turns", tables.name);
@@ -178,8 +185,7 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
 //@ if host.body then
 #endif
 //@ end
-    configure(&config, attribute, p.grid, p.threads, p.shared_bytes, clusters ? p.cluster : alone,
-              programmatic ? p.programmatic : 0, stream);
+    config = configure(attribute, p.grid, p.threads, p.shared_bytes, stream${more});
     result = kernel->state.driver.launch(&config, p.function, arguments, NULL);
 //@ if host.debug then
     if (result && error) {
@@ -194,20 +200,10 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
 void ${NAME}_info(const struct ${NAME} *kernel, struct ${NAME}_info *info)
 {
     const struct target *t = kernel->state.target ? &targets[kernel->state.target - 1] : NULL;
-    info->name = tables.name;
-    info->generator = ${host.generator};
-    info->arch = t ? t->arch : "";
-    info->capability = kernel->state.capability;
-    info->driver_version = kernel->state.driver_version;
-    info->tensor = tensors;
-    info->tensor_count = tensors_in_all;
-    info->variant = t ? &variants[t->first] : variants;
-    info->variant_count = t ? t->count : 0;
-    info->static_images = kernel->state.static_images;
-    info->images = kernel->state.images;
+    const struct ${NAME}_info told = {
+        tables.name, ${host.generator}, t ? t->arch : "", kernel->state.capability, kernel->state.driver_version, tensors, tensors_in_all,
+        t ? &variants[t->first] : variants, t ? t->count : 0, kernel->state.static_images, kernel->state.images};
+    *info = told;
 }
 
-const char *${NAME}_strerror(int status)
-{
-    return status_words(status);
-}
+const char *${NAME}_strerror(int status) { return status_words(status); }

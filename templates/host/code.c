@@ -10,13 +10,15 @@
 //@ for n, i in ipairs(host.image) do
 //@     local number = n - 1
 //@     if i.source_chunks > 0 then
-static const char *const source_${number}[] = { /* ${i.entry} for ${i.arch}: CUDA, compiled by load */
+static const char *const source_${number}[] = {
+    /* ${i.entry} for ${i.arch}: CUDA, compiled by load */
     ${i.source}
     NULL
 };
 //@     end
 //@     if i.cubin_bytes > 0 then
-static const union { /* ${i.entry} for ${i.arch}: a cubin */
+static const union {
+    /* ${i.entry} for ${i.arch}: a cubin */
     unsigned char bytes[${i.cubin_bytes}];
     uint64_t align;
 } cubin_${number} = {{
@@ -26,7 +28,8 @@ static const union { /* ${i.entry} for ${i.arch}: a cubin */
 }};
 //@     end
 //@     if i.ptx_chunks > 0 then
-static const char *const ptx_${number}[] = { /* ${i.entry} for ${i.arch}: PTX, for devices newer than that */
+static const char *const ptx_${number}[] = {
+    /* ${i.entry} for ${i.arch}: PTX, for devices newer than that */
     ${i.ptx}
     NULL
 };

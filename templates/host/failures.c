@@ -16,6 +16,10 @@ APART ${STATIC}int fail(struct ${T}_error *error, int status, int result, const 
     return status;
 }
 
+//@ if not host.shared then
+#define REFUSE(...) fail(error, ${T}_INVALID, 0, __VA_ARGS__)
+
+//@ end
 /* A CUresult's name and, where one can be told, what it comes from here. */
 static const char *result_name(int result)
 {

@@ -19,26 +19,25 @@ struct launch_config {
 };
 
 /* How the driver is to launch: one block of `threads` in each place of the grid. */
-INLINE void configure(struct launch_config *config, struct launch_attribute attribute[2], const uint32_t *grid,
-                      uint32_t threads, uint32_t shared_bytes, const uint32_t *cluster, int programmatic, void *stream)
+//@ local more = host.part.clusters and ", const uint32_t *cluster" or ""
+//@ if host.part.programmatic then more = more .. ", int programmatic" end
+INLINE struct launch_config configure(struct launch_attribute *attribute, const uint32_t *grid, uint32_t threads, uint32_t shared_bytes, void *stream${more})
 {
-    enum { cluster_attribute = 4, programmatic_attribute = 6 }; /* CUlaunchAttributeID */
-    uint32_t count = 0;
+    struct launch_config config = {{grid[0], grid[1], grid[2]}, {threads, 1, 1}, shared_bytes, stream, attribute, 0};
+//@ if host.part.clusters then
     if (cluster[0] * cluster[1] * cluster[2] > 1) {
-        attribute[count].id = cluster_attribute;
-        memcpy(attribute[count++].value.cluster, cluster, sizeof attribute->value.cluster);
+        attribute->id = 4; /* CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION */
+        memcpy(attribute->value.cluster, cluster, sizeof attribute->value.cluster);
+        config.attribute_count = 1;
     }
+//@ end
+//@ if host.part.programmatic then
     if (programmatic) {
-        attribute[count].id = programmatic_attribute;
-        attribute[count++].value.word[0] = 1;
+        attribute[config.attribute_count].id = 6; /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
+        attribute[config.attribute_count++].value.word[0] = 1;
     }
-    memcpy(config->grid, grid, sizeof config->grid);
-    config->block[0] = threads;
-    config->block[1] = config->block[2] = 1;
-    config->shared_bytes = shared_bytes;
-    config->stream = stream;
-    config->attributes = attribute;
-    config->attribute_count = count;
+//@ end
+    return config;
 }
 
 INLINE int64_t stride_of(int dense, int64_t given, int64_t otherwise) { return dense || !given ? otherwise : given; }
@@ -57,10 +56,6 @@ INLINE uint64_t odd_size(int64_t size, int64_t limit, int64_t multiple)
     return ((uint64_t)size - 2) | ((uint64_t)limit - (uint64_t)size) | (uint64_t)(size % multiple != 0) << 63;
 }
 INLINE uint64_t odd_address(uint64_t all) { return (all - 1) | (((uint64_t)1 << ${map.address_bits}) - 1 - all) | all; }
-INLINE uint64_t odd_extent(int64_t extent)
-{
-    return ((uint64_t)extent - 2) | (((uint64_t)1 << ${map.extent_bits}) - (uint64_t)extent);
-}
 INLINE uint64_t odd_stride(int64_t stride, uint64_t bytes)
 {
     return (uint64_t)stride | (((uint64_t)1 << ${map.stride_bits}) / bytes - 1 - (uint64_t)stride);
@@ -97,18 +92,6 @@ INLINE uint64_t unaligned_slices(const struct tensor *t, int rank, uint64_t byte
 }
 
 //@ end
-/* The grid of a launch into its parameters; an extent of 0 anywhere stores zeros. n: blocks along x, y and z, items
- * that blocks count and lists of turns, or 0. */
-INLINE int put_grid(const int64_t *n, uint32_t *grid, struct ${T}_error *error)
-{
-    const int nothing = n[0] <= 0 || n[1] <= 0 || n[2] <= 0;
-    if (n[0] > 2147483647 || n[1] > 65535 || n[2] > 65535 || n[3] > 2147483647 || (uint64_t)n[4] > 2147483647)
-        return refuse_grid(n, error);
-    grid[0] = nothing ? 0 : (uint32_t)n[0];
-    grid[1] = nothing ? 0 : (uint32_t)n[1];
-    grid[2] = nothing ? 0 : (uint32_t)n[2];
-    return ${T}_OK;
-}
 //@ if host.part.maps then
 
 /* ---- tensor maps ------------------------------------------------------------------------------------------------
@@ -143,6 +126,9 @@ INLINE void put_half(uint64_t *map, int h, uint64_t value)
 INLINE void patch_map(uint64_t *map, uint32_t rank, uint64_t address, const uint64_t *dim, const uint64_t *stride)
 {
     map[0] = address;
+//@ if host.rank < 2 then
+    (void)rank, (void)stride;
+//@ end
 //@     -- By how many dimensions there must be: the halves, each with what is shifted into it.
 //@     local above, at = { [0] = {}, {}, {}, {}, {} }, {}
 //@     for _, p in ipairs(host.patch) do
@@ -191,38 +177,9 @@ INLINE uint64_t map_view(const struct tensor *t, int rank, uint64_t bytes, uint6
 //@     for d = 0, host.rank - 2 do
     stride[${d}] = map_stride(t, rank, ${d}, bytes);
 //@     end
+//@     if host.rank < 2 then
+    (void)bytes, (void)stride;
+//@     end
     return t->address ? t->address : 16;
 }
-
-/* A tensor's map in a copy of its image; where the driver encodes maps, by it. The first failure stays in *status. */
-INLINE void put_map(const struct ${T}_state *k, int patched, const struct map *m, uint64_t *map, const struct tensor *t, int rank, uint64_t bytes, int *status, struct ${T}_error *error)
-{
-    uint64_t dim[5], stride[4];
-    if (patched)
-        patch_map(map, (uint32_t)rank, map_view(t, rank, bytes, dim, stride), dim, stride);
-    else if (!*status)
-        *status = encode_map(k, m, map, t, error);
-}
-//@     if host.part.pointers then
-
-/* The same of slices with addresses of their own: to the map's address, ${map.base}, the kernel adds a slice's by two
- * coordinates, of which the low one has ${map.low_bits} bits and counts ${map.unit} bytes. They are in the place of dimension 0. */
-INLINE void put_map_of_slices(const struct ${T}_state *k, int patched, const struct map *m, uint64_t *map,
-                              const struct tensor *t, int rank, uint64_t bytes, int *status, struct ${T}_error *error)
-{
-    struct tensor all;
-    int d;
-    all.address = ${map.base};
-    all.align = 0;
-    all.dim[0] = (int64_t)1 << ${map.high_bits};
-    all.dim[1] = (int64_t)1 << ${map.low_bits};
-    all.stride[0] = (int64_t)(((uint64_t)${map.unit} << ${map.low_bits}) / bytes);
-    all.stride[1] = (int64_t)(${map.unit} / bytes);
-    for (d = 1; d < rank; d++) {
-        all.dim[d + 1] = t->dim[d];
-        all.stride[d + 1] = d + 1 < rank ? t->stride[d] : 1;
-    }
-    put_map(k, patched, m, map, &all, rank + 1, bytes, status, error);
-}
-//@     end
 //@ end

@@ -33,10 +33,10 @@
 //@         if r.mask > 0 then
 //@             local what = csv { r.rank, r.bytes, r.mask, r.whole_rows }
 //@             local word = r.pointers and "unaligned_slices" or "unaligned"
-//@             low[#low + 1] = table.concat { word, "(&t[at_", r.tensor, "], ", what, ")" }
+//@             low[#low + 1] = table.concat { word, "(t + at_", r.tensor, ", ", what, ")" }
 //@         end
 //@     end
-//@     local fit = #low > 0 and "(" .. table.concat(low, " | ") .. ") == 0" or "1"
+//@     local fit = #low > 0 and "!(" .. table.concat(low, " | ") .. ")" or "1"
 //@     for _, w in ipairs(i.picture) do
 //@         local dim = "t[at_" .. w.tensor .. "].dim[" .. w.dim .. "]"
 //@         if w.mapped then dim = "(" .. dim .. " > 0 ? " .. dim .. " : 1)" end -- as maps take an empty one
@@ -52,7 +52,7 @@
 //@             local given = csv { "k", "patched", "&maps[" .. map .. "]", place }
 //@             local bytes = m.element_bytes
 //@             local word = q.pointers and "put_map_of_slices(" or "put_map("
-//@             line(word, given, ", &t[at_", q.tensor, "], ", q.rank, ", ", bytes, ", &status, error);")
+//@             line(word, given, ", t + at_", q.tensor, ", ", q.rank, ", ", bytes, ", &status, error);")
 //@             maps = maps + 1
 //@         elseif q.kind == "pointer" then
 //@             put(q.offset, "t[at_" .. q.tensor .. "].address", 8)
@@ -113,8 +113,6 @@
 //@     include "host/marks.h"
 
 //@     include "host/tables.h" host = host
-
-//@     include "host/calls.h" host = host
 
 //@     include "host/fast.h" host = host
 

@@ -3,9 +3,7 @@
 //@ local T, STATIC = host.types, host.linkage
 /* ---- load ------------------------------------------------------------------------------------------------------ */
 
-struct device { /* the current one, as the driver has it */
-    int major, minor, sm_count, shared_bytes; /* shared_bytes: most that a block can opt in to */
-};
+struct device { int major, minor, sm_count, shared_bytes; }; /* the current one; bytes that a block can opt in to */
 
 /* The target for a device whose blocks have the shared memory for it: that of its compute capability, else the nearest
  * of the same major version, else the newest whose PTX may run on later devices. -1: none. */
@@ -44,10 +42,12 @@ static int refuse_device(const struct tables *of, const struct device *d, struct
                 "was made for %s", d->major, d->minor, d->shared_bytes, wanted);
 }
 
+//@ if host.part.clusters then
 /* Persistent grids take one block for each multiprocessor that can hold one: where clusters do not fill every GPC, that
  * is fewer than there are. Only a number of blocks depends on it, so a driver that cannot say is no fault. */
 static void count_resident(struct ${T}_state *k, struct ${T}_slot *slot, const struct ${T}_variant *v, const struct image *image, int sm_count)
 {
+//@ local programmatic = host.part.programmatic and ", v->programmatic" or ""
     struct launch_attribute attribute[2];
     struct launch_config config;
     const int blocks = (int)(v->cluster[0] * v->cluster[1] * v->cluster[2]);
@@ -55,12 +55,13 @@ static void count_resident(struct ${T}_state *k, struct ${T}_slot *slot, const s
     slot->resident = sm_count > blocks ? sm_count : blocks; /* a persistent grid is one cluster at least */
     if (blocks < 2 || !k->driver.max_active_clusters)
         return;
-    configure(&config, attribute, v->cluster, v->threads, v->shared_bytes, v->cluster, v->programmatic, NULL);
+    config = configure(attribute, v->cluster, v->threads, v->shared_bytes, NULL, v->cluster${programmatic});
     if (!k->driver.max_active_clusters(&clusters, slot->function, &config) && clusters > 0 &&
         (int64_t)clusters * blocks < (int64_t)sm_count * image->blocks_per_sm)
         slot->resident = (int32_t)((int64_t)clusters * blocks / image->blocks_per_sm);
 }
 
+//@ end
 //@ if host.part.debug then
 /* Memory for the records of every variant, which the device writes and a dead context leaves. */
 static int debug_memory(struct ${T}_state *k, const struct tables *of, struct ${T}_error *error)
@@ -106,9 +107,9 @@ static int debug_attach(struct ${T}_state *k, const struct ${T}_slot *slot, int 
 /* *result: what cuModuleLoadData gave. */
 static int load_image(struct ${T}_state *k, struct ${T}_slot *slot, const struct tables *of, int variant, const void *bytes, int *result, struct ${T}_error *error)
 {
-    enum { shared_bytes = 8, any_cluster = 14, portable_cluster = 8 }; /* two of CUfunction_attribute */
+//@ local any = host.part.clusters and ", any_cluster = 14, portable_cluster = 8" or ""
+    enum { shared_bytes = 8${any} }; /* of CUfunction_attribute */
     const struct ${T}_variant *v = &of->variant[variant];
-    const char *call = "cuModuleGetFunction";
     int other;
     *result = k->driver.module_load(&slot->module, bytes);
     if (*result) {
@@ -124,18 +125,19 @@ static int load_image(struct ${T}_state *k, struct ${T}_slot *slot, const struct
         other = k->driver.module_function(&slot->list, slot->module, list);
     }
 //@ end
-    call = other ? call : "cuFuncSetAttribute";
-    if (!other && v->shared_bytes > 0)
+    if (other)
+        return driver_fault(error, other, "cuModuleGetFunction", v->entry);
+    if (v->shared_bytes > 0)
         other = k->driver.function_set(slot->function, shared_bytes, (int)v->shared_bytes);
+//@ if host.part.clusters then
     if (!other && v->cluster[0] * v->cluster[1] * v->cluster[2] > portable_cluster)
         other = k->driver.function_set(slot->function, any_cluster, 1);
-//@ if host.part.debug then
-    if (other)
-        return driver_fault(error, other, call, v->entry);
-    return debug_attach(k, slot, variant - of->target[k->target - 1].first, error);
-//@ else
-    return other ? driver_fault(error, other, call, v->entry) : ${T}_OK;
 //@ end
+//@ if host.part.debug then
+    if (!other)
+        return debug_attach(k, slot, variant - of->target[k->target - 1].first, error);
+//@ end
+    return other ? driver_fault(error, other, "cuFuncSetAttribute", v->entry) : ${T}_OK;
 }
 
 //@ if host.part.tuned then
@@ -209,8 +211,12 @@ static int load_variants(struct ${T}_state *k, struct ${T}_slot *slots, const st
 //@ else
         status = load_image(k, slot, of, v, image->cubin, &result, error);
 //@ end
+//@ if host.part.clusters then
         if (!status)
             count_resident(k, slot, &of->variant[v], image, device->sm_count);
+//@ else
+        slot->resident = device->sm_count;
+//@ end
     }
 //@ if host.part.source then
     close_compiler(&compiler);

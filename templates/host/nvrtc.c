@@ -42,26 +42,18 @@ static void close_compiler(struct compiler *c)
     memset(c, 0, sizeof *c);
 }
 
-/* The library of that name in a folder; `minor` below 0: its name has none. */
-static void *open_in(const char *root, const char *below, const char *name, int major, int minor)
-{
-    char path[4096], number[16];
-    snprintf(number, sizeof number, minor < 0 ? "%d" : "%d.%d", major, minor);
-    if (snprintf(path, sizeof path, "%s/%s/%s.so.%s", root, below, name, number) >= (int)sizeof path)
-        return NULL;
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-}
-
 /* The newest NVRTC in a folder. libnvrtc looks for its builtins by bare name when it compiles, which finds them only if
  * they are open by then. */
 static void open_newest(struct compiler *c, const char *root, const char *below)
 {
-    enum { newest = 19, oldest = 12 };
-    int major, minor;
-    for (major = newest; major >= oldest && !c->library; major--) {
-        for (minor = 9; minor >= 0 && !c->builtins; minor--)
-            c->builtins = open_in(root, below, "libnvrtc-builtins", major, minor);
-        c->library = c->builtins ? open_in(root, below, "libnvrtc", major, -1) : NULL;
+    enum { newest = 199, oldest = 120 }; /* versions, of 19.9 and 12.0 */
+    char path[4096];
+    int version;
+    for (version = newest; version >= oldest && !c->library && strlen(root) < sizeof path - 100; version--) {
+        snprintf(path, sizeof path, "%s/%s/libnvrtc-builtins.so.%d.%d", root, below, version / 10, version % 10);
+        c->builtins = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        snprintf(path, sizeof path, "%s/%s/libnvrtc.so.%d", root, below, version / 10);
+        c->library = c->builtins ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
         if (!c->library)
             close_compiler(c);
     }

@@ -5,6 +5,8 @@
 //@ local NAME, T = host.name, host.types
 //@ if not host.shared then
 /* ---- patch: the parameter ---------------------------------------------------------------------------------------- */
+
+//@     include "host/put.h" host = host
 //@ end
 
 /* Launches by variant, but for their tensors, sizes and grid. */
@@ -89,13 +91,15 @@ static int check_arguments(const struct ${NAME}_args *args, struct ${T}_error *e
 //@ end
 }
 
-//@ local clusters, programmatic = 0, 0
-//@ for _, i in ipairs(host.image) do
-//@     if i.cluster.x * i.cluster.y * i.cluster.z > 1 then clusters = 1 end
-//@     if i.programmatic then programmatic = 1 end
-//@ end
+//@ if host.shared then
+//@     local clusters, programmatic = 0, 0
+//@     for _, i in ipairs(host.image) do
+//@         if i.cluster.x * i.cluster.y * i.cluster.z > 1 then clusters = 1 end
+//@         if i.programmatic then programmatic = 1 end
+//@     end
 enum { clusters = ${clusters}, programmatic = ${programmatic} }; /* whether any variant has them */
 
+//@ end
 /* What a variant has: blocks along x, y and z, items that they count and lists of turns. */
 INLINE void count_work(const struct ${NAME}_args *args, int v, int64_t sm_count, int64_t *n)
 {
@@ -186,7 +190,9 @@ INLINE uint64_t odd_sizes(const struct ${NAME}_args *args)
 //@ if #sizes == 0 then sizes[1] = "0" end
 //@ if not plain then sizes[1] = "(uint64_t)1 << 63" end -- formulas over them may overflow
 //@ local odd = table.concat(sizes, " | ")
+//@ if #host.symbol == 0 or not plain then
     (void)args;
+//@ end
     return ${odd};
 }
 
@@ -199,7 +205,7 @@ INLINE uint64_t odd_tensors(const struct tensor *t, int dense)
 //@     one[#one + 1], any[#any + 1] = "(" .. name .. ".address - 1)", name .. ".address"
 //@     if t.pointers then odd[#odd + 1] = "(0 - (" .. name .. ".address & 7))" end
 //@     for _, d in ipairs(t.dim) do
-//@         if not seen[d.c] then odd[#odd + 1] = "odd_extent(" .. name .. ".dim[" .. d.index .. "])" end
+//@         if not seen[d.c] then odd[#odd + 1] = "odd_size(" .. name .. ".dim[" .. d.index .. "], " .. host.map_rule.most_extent .. ", 1)" end
 //@         seen[d.c] = true
 //@     end
 //@     for _, s in ipairs(t.stride) do
@@ -243,7 +249,9 @@ INLINE void assume_ordinary(const struct ${NAME}_args *args, const struct tensor
 //@ end
 //@ local all = table.concat(facts, " && ")
     ASSUME(${all});
-    (void)args, (void)t;
+//@ if #host.symbol == 0 then
+    (void)args;
+//@ end
 }
 
 /* Whether all strides are the default ones. */
@@ -255,6 +263,8 @@ INLINE int all_dense(const struct ${NAME}_args *args)
 //@ end
 //@ if #given == 0 then given[1] = "0" end
 //@ local strides = table.concat(given, " | ")
+//@ if not host.has_stride then
     (void)args;
+//@ end
     return (${strides}) == 0;
 }

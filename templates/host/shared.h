@@ -111,6 +111,8 @@ extern "C" {
 
 //@ include "host/fast.h" host = host
 
+//@ include "host/put.h" host = host
+
 #endif
 
 #if defined(TILEWRIGHT_IS_INSIDE) && defined(KERNEL)

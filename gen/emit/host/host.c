@@ -584,6 +584,9 @@ static void walk(const void *model, const struct sink *s)
         maps = p->map_count > maps ? p->map_count : maps;
         parts.lists = parts.lists || p->list;
         parts.counted = parts.counted || p->items;
+        parts.programmatic = parts.programmatic || p->launch.programmatic;
+        for (int n = 0; n < 3; n++)
+            parts.clusters = parts.clusters || p->launch.cluster[n] > 1;
         words_of_params = (p->param_bytes + 7) / 8 > words_of_params ? (p->param_bytes + 7) / 8 : words_of_params;
         parts.source = parts.source || m->image[i].source;
         parts.text = parts.text || m->image[i].source || m->image[i].ptx;

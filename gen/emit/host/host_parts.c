@@ -20,6 +20,8 @@ const struct host_parts host_all_parts = {
     .lists = true,
     .counted = true,
     .workspace = true,
+    .clusters = true,
+    .programmatic = true,
 };
 
 /* What a map asks of a tensor, and the rules by their names. */
@@ -60,6 +62,8 @@ void host_parts(const struct sink *s, const struct host_parts *parts, const char
     sink_boolean(s, "lists", parts->lists);
     sink_boolean(s, "counted", parts->counted);
     sink_boolean(s, "workspace", parts->workspace);
+    sink_boolean(s, "clusters", parts->clusters);
+    sink_boolean(s, "programmatic", parts->programmatic);
     sink_boolean(s, "debug", parts->debug);
     sink_end(s);
     map_rules(s);

@@ -12,6 +12,7 @@ struct host_parts {
     bool sizes;           /* of the arguments: any */
     bool operands, fixed; /* tensors that ask for more than all do; strides that are constants */
     bool tuned, lists, counted, workspace;
+    bool clusters, programmatic; /* launches of any variant */
     bool debug;
 };
 
