@@ -157,7 +157,9 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
 //@ local list, more = "", ""
 //@ if host.part.clusters then more = host.body and ", clusters ? p.cluster : alone" or ", p.cluster" end
 //@ if host.part.clusters then list = ", alone" end
-//@ if host.part.programmatic then more = more .. (host.body and ", programmatic ? p.programmatic : 0" or ", p.programmatic") end
+//@ if host.part.programmatic then
+//@     more = more .. (host.body and ", programmatic ? p.programmatic : 0" or ", p.programmatic")
+//@ end
 //@ if host.part.programmatic then list = list .. ", 0" end
 //@ if host.body or host.lists and host.part.clusters then
     static const uint32_t alone[3] = {1, 1, 1}; /* a block without a cluster */

@@ -205,7 +205,8 @@ INLINE uint64_t odd_tensors(const struct tensor *t, int dense)
 //@     one[#one + 1], any[#any + 1] = "(" .. name .. ".address - 1)", name .. ".address"
 //@     if t.pointers then odd[#odd + 1] = "(0 - (" .. name .. ".address & 7))" end
 //@     for _, d in ipairs(t.dim) do
-//@         if not seen[d.c] then odd[#odd + 1] = "odd_size(" .. name .. ".dim[" .. d.index .. "], " .. host.map_rule.most_extent .. ", 1)" end
+//@         local extent = name .. ".dim[" .. d.index .. "], " .. host.map_rule.most_extent
+//@         if not seen[d.c] then odd[#odd + 1] = "odd_size(" .. extent .. ", 1)" end
 //@         seen[d.c] = true
 //@     end
 //@     for _, s in ipairs(t.stride) do
