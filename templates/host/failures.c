@@ -17,7 +17,7 @@ APART ${STATIC}int fail(struct ${T}_error *error, int status, int result, const 
 }
 
 //@ if not host.shared then
-#define REFUSE(...) fail(error, ${T}_INVALID, 0, __VA_ARGS__)
+#define REFUSE(...) fail(error, ${T}_INVALID, 0, __VA_ARGS__) /* into the caller's `error` */
 
 //@ end
 /* A CUresult's name and, where one can be told, what it comes from here. */
@@ -74,8 +74,11 @@ static const char *find_symbols(void *library, const char *const *name, size_t c
     for (i = 0; i < count; i++) {
         unsigned char *place = (unsigned char *)functions + i * sizeof(void *);
         void *symbol = library ? dlsym(library, name[i] + (*name[i] == '?')) : NULL;
-        memcpy(library ? (void *)place : (void *)&symbol, library ? (void *)&symbol : (void *)place, sizeof symbol);
-        missing = missing || symbol || *name[i] == '?' ? missing : name[i];
+        if (library)
+            memcpy(place, &symbol, sizeof symbol);
+        memcpy(&symbol, place, sizeof symbol);
+        if (!symbol && *name[i] != '?' && !missing)
+            missing = name[i];
     }
     return missing;
 }

@@ -211,7 +211,7 @@ APART static int fail(struct gemm_bf16_error *error, int status, int result, con
     return status;
 }
 
-#define REFUSE(...) fail(error, gemm_bf16_INVALID, 0, __VA_ARGS__)
+#define REFUSE(...) fail(error, gemm_bf16_INVALID, 0, __VA_ARGS__) /* into the caller's `error` */
 
 /* A CUresult's name and, where one can be told, what it comes from here. */
 static const char *result_name(int result)
@@ -267,8 +267,11 @@ static const char *find_symbols(void *library, const char *const *name, size_t c
     for (i = 0; i < count; i++) {
         unsigned char *place = (unsigned char *)functions + i * sizeof(void *);
         void *symbol = library ? dlsym(library, name[i] + (*name[i] == '?')) : NULL;
-        memcpy(library ? (void *)place : (void *)&symbol, library ? (void *)&symbol : (void *)place, sizeof symbol);
-        missing = missing || symbol || *name[i] == '?' ? missing : name[i];
+        if (library)
+            memcpy(place, &symbol, sizeof symbol);
+        memcpy(&symbol, place, sizeof symbol);
+        if (!symbol && *name[i] != '?' && !missing)
+            missing = name[i];
     }
     return missing;
 }
