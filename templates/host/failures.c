@@ -17,7 +17,8 @@ APART ${STATIC}int fail(struct ${T}_error *error, int status, int result, const 
 }
 
 //@ if not host.shared then
-#define REFUSE(...) fail(error, ${T}_INVALID, 0, __VA_ARGS__) /* into the caller's `error` */
+/* Into the caller's `error`. */
+#define REFUSE(...) fail(error, ${T}_INVALID, 0, __VA_ARGS__)
 
 //@ end
 /* A CUresult's name and, where one can be told, what it comes from here. */

@@ -211,7 +211,8 @@ APART static int fail(struct gemm_bf16_error *error, int status, int result, con
     return status;
 }
 
-#define REFUSE(...) fail(error, gemm_bf16_INVALID, 0, __VA_ARGS__) /* into the caller's `error` */
+/* Into the caller's `error`. */
+#define REFUSE(...) fail(error, gemm_bf16_INVALID, 0, __VA_ARGS__)
 
 /* A CUresult's name and, where one can be told, what it comes from here. */
 static const char *result_name(int result)
