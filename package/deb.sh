@@ -17,6 +17,10 @@ if ! command -v dpkg-deb >/dev/null 2>&1; then
     echo "deb.sh: there is no dpkg-deb; it is of the package dpkg" >&2
     exit 3
 fi
+if [ ! -e "$build/_maps.abi3.so" ]; then
+    echo "deb.sh: there is no _maps.abi3.so: install python3-dev, then ./configure && ninja deb" >&2
+    exit 3
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 root=$work/root
@@ -25,7 +29,7 @@ PREFIX=/usr DESTDIR=$root sh package/install.sh "$build"
 module=$root/usr/lib/python3/dist-packages/tilewright
 mkdir -p "$module" "$root/DEBIAN"
 install -m 644 python/tilewright/*.py "$module"
-install -m 644 "$build/libtilewright-python.so" "$module"
+install -m 644 "$build/libtilewright-python.so" "$build"/_maps.*.so "$module"
 mv "$root/usr/share/doc/tilewright/LICENSE" "$root/usr/share/doc/tilewright/copyright"
 gzip -9 -n "$root/usr/share/man/man1/tilewright.1"
 if command -v strip >/dev/null 2>&1; then
@@ -37,8 +41,8 @@ find "$root" -type d -exec chmod 755 {} +
 version=$("$build/tilewright" --version | sed 's/^tilewright //; s/[, ].*//')
 architecture=$(dpkg --print-architecture)
 # The C library that was linked with, and all newer ones: the newest version that a symbol asks for.
-libc=$(for file in "$build/tilewright" "$build/libtilewright-python.so" "$build/libtilewright-explain.so" \
-    "$build/libcuda/libcuda.so.1" "$build/libcuda/libcudart.so.13"; do
+libc=$(for file in "$build/tilewright" "$build/libtilewright-python.so" "$build"/_maps.*.so \
+    "$build/libtilewright-explain.so" "$build/libcuda/libcuda.so.1" "$build/libcuda/libcudart.so.13"; do
     grep -ao 'GLIBC_[0-9.]*[0-9]' "$file"
 done | sed 's/GLIBC_//' | sort -V | tail -n 1)
 cat >"$root/DEBIAN/control" <<control

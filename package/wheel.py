@@ -5,9 +5,11 @@
 BUILD is the folder of the build. FOLDER receives tilewright-VERSION-py3-none-PLATFORM.whl, by the specification of
 binary distributions (packaging.python.org), and its path is printed. The same build gives the same bytes. `pip install`
 puts what `ninja install` writes below the environment's prefix: the program where the environment's programs are, what
-CMake and pkg-config find it by at their places. `tilewright-...whl[nvrtc]` brings NVRTC too.
+CMake and pkg-config find it by at their places. `tilewright-...whl[nvrtc]` brings NVRTC too. It always has the
+extension for tensor maps, python/maps.c, so that those who install it need neither a compiler nor Python's headers.
 """
 import base64
+import glob
 import hashlib
 import os
 import re
@@ -25,7 +27,8 @@ STRIPPED = ("bin/tilewright", ".a", ".so", ".so.1", ".so.13")
 def staged(build, folder):
     """What ninja install writes, below `folder`, without what debuggers alone read."""
     subprocess.run(["sh", "package/install.sh", build], check=True, env=dict(os.environ, PREFIX="/.", DESTDIR=folder))
-    shutil.copy(os.path.join(build, "libtilewright-python.so"), os.path.join(folder, "libtilewright-python.so"))
+    for path in [os.path.join(build, "libtilewright-python.so"), *glob.glob(os.path.join(build, "_maps.*.so"))]:
+        shutil.copy(path, folder)
     for top, _, files in os.walk(folder):
         for name in files:
             path = os.path.join(top, name)
@@ -36,7 +39,9 @@ def staged(build, folder):
 def members(folder, name):
     """(Path in the wheel, path here, mode) of each file, in order."""
     data = name + ".data"
-    yield "tilewright/libtilewright-python.so", os.path.join(folder, "libtilewright-python.so"), 0o755
+    for file in sorted(os.listdir(folder)):
+        if file.endswith(".so"):
+            yield "tilewright/" + file, os.path.join(folder, file), 0o755
     for file in sorted(os.listdir("python/tilewright")):
         if file.endswith(".py"):
             yield "tilewright/" + file, "python/tilewright/" + file, 0o644
@@ -47,7 +52,7 @@ def members(folder, name):
             inside = os.path.relpath(path, folder)
             if inside == "bin/tilewright":
                 yield data + "/scripts/tilewright", path, 0o755
-            elif inside != "libtilewright-python.so":
+            elif top != folder:
                 yield data + "/data/" + inside, path, 0o755 if ".so" in inside else 0o644
 
 
@@ -98,4 +103,8 @@ if __name__ == "__main__":
     if len(sys.argv) != 3 or not os.access(os.path.join(sys.argv[1], "tilewright"), os.X_OK):
         print("usage: python3 package/wheel.py BUILD FOLDER; BUILD holds what ninja has built", file=sys.stderr)
         sys.exit(2)
+    if not os.path.exists(os.path.join(sys.argv[1], "_maps.abi3.so")):
+        print("wheel.py: there is no _maps.abi3.so: install python3-dev, then ./configure && ninja wheel",
+              file=sys.stderr)
+        sys.exit(3)
     main(*sys.argv[1:])

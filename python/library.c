@@ -1,17 +1,11 @@
 /* build/libtilewright-python.so: what the Python package tilewright calls by ctypes. Flat functions over the emulator,
  * of which a process has one, and over tensor maps. Each returns 0, or 1 with a sentence in `text`. The caller holds a
  * lock. */
-#include <stdio.h>
-#include <string.h>
-
 #include "device.h"
 #include "driver.h"
 #include "emu/emu.h"
 #include "hooks.h"
-#include "tensormap/tensormap.h"
-#include "tensormap/tensorview.h"
-
-enum { TEXT = 1024 }; /* bytes of `text` */
+#include "tensor_map.h"
 
 /* ---- the emulator ----------------------------------------------------------------------------------------------- */
 
@@ -24,12 +18,6 @@ struct entry_point {
 static struct tw_runtime runtime;
 static struct tw_device *device;
 static struct entry_point calls[128];
-
-static int tell(char *text, const char *sentence)
-{
-    snprintf(text, TEXT, "%s", sentence);
-    return 1;
-}
 
 int tilewright_emulator_open(const char *arch, char *text);
 int tilewright_emulator_enter(char *text);
@@ -97,26 +85,14 @@ int tilewright_download(void *to, uint64_t from, uint64_t bytes, char *text)
 
 /* ---- tensor maps ------------------------------------------------------------------------------------------------ */
 
-/* What a map adds to its tensor: boxes and steps in the tensor's order, outermost first, corners with W first. */
-struct map_words {
-    uint32_t im2col; /* 0: tiled */
-    uint32_t box[5], step[5];
-    int32_t lower[3], upper[3];
-    uint32_t channels, pixels, interleave, swizzle, l2, oob, capability;
-};
-
 int tilewright_tensor_of(const void *managed, int versioned, struct tw_tensor *tensor, char *text);
 int tilewright_dtype(const char *name);
 int tilewright_map(const struct tw_tensor *tensor, const struct map_words *words, uint64_t map[16], char *text);
 int tilewright_map_replace(uint64_t map[16], uint64_t address, char *text);
 
-/* From the pointer in a capsule of DLPack's. */
 int tilewright_tensor_of(const void *managed, int versioned, struct tw_tensor *tensor, char *text)
 {
-    struct tw_error error;
-    int status = versioned ? tw_tensor_from_dlpack_versioned(managed, tensor, &error)
-                           : tw_tensor_from_dlpack(managed, tensor, &error);
-    return status ? tell(text, error.text) : 0;
+    return tensor_of(managed, versioned, tensor, text);
 }
 
 /* enum tw_dtype of a name; TW_DTYPE_COUNT: it is none. */
@@ -127,40 +103,10 @@ int tilewright_dtype(const char *name)
 
 int tilewright_map(const struct tw_tensor *tensor, const struct map_words *words, uint64_t map[16], char *text)
 {
-    struct tw_tensor_box box = {
-        .interleave = words->interleave, .swizzle = words->swizzle, .l2 = words->l2, .oob = words->oob};
-    struct tw_tensormap_verdict verdict;
-    struct tw_tensormap_call call;
-    struct tw_error error;
-    memcpy(box.box, words->box, sizeof box.box);
-    memcpy(box.step, words->step, sizeof box.step);
-    if (tw_tensor_call(tensor, &box, &call, &error))
-        return tell(text, error.text);
-    if (words->im2col) {
-        call.func = TW_TENSORMAP_IM2COL;
-        memset(call.box, 0, sizeof call.box);
-        memcpy(call.lower, words->lower, sizeof call.lower);
-        memcpy(call.upper, words->upper, sizeof call.upper);
-        call.channels = words->channels;
-        call.pixels = words->pixels;
-    }
-    if (tw_tensormap_check(&call, (int)words->capability, &verdict)) {
-        char sentence[TW_TENSORMAP_MESSAGE];
-        const struct tw_tensormap_finding *f = verdict.finding;
-        while (f->warning)
-            f++;
-        tw_tensormap_message(&call, (int)words->capability, f, sentence, sizeof sentence);
-        snprintf(text, TEXT, "%s [%s]", sentence, tw_tensormap_rule_name(f->rule));
-        return 1;
-    }
-    if (tw_tensormap_encode(&call, (int)words->capability, map))
-        return tell(text, "such maps of this compute capability are not known here");
-    return 0;
+    return encode_map(tensor, words, map, text);
 }
 
 int tilewright_map_replace(uint64_t map[16], uint64_t address, char *text)
 {
-    if (tw_tensormap_replace_address(map, address) == TW_OK)
-        return 0;
-    return tell(text, "the address is no multiple of 16 bytes, or none of a device");
+    return replace_address(map, address, text);
 }

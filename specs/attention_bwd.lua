@@ -40,7 +40,10 @@ local function backward(suffix, d, own)
     mask_mod = own.mask_mod,
     schedule = { dynamic = own.mask_mod and true },
     pipeline = { stages = d == 64 and 3 or nil },
-    arch = { sm_90a = {}, sm_80 = d == 64 and {} or nil }, -- a thread of sm_80 has no registers for sums of 128
+    arch = { -- a thread of sm_80 has no registers for sums of 128
+      sm_90a = {}, sm_80 = d == 64 and {} or nil,
+      sm_100a = d == 64 and { asked = true, tile = { q = own.turn or 64 } } or nil,
+    },
     reference = reference "dkdv",
     run = own.run or run, bench = bench,
   }

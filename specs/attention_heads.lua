@@ -22,9 +22,12 @@ local function forward(d, e, dtype)
     O = tensor { B, R, H, e, dtype = dtype, axes = "b q h e" },
     LSE = tensor { B, H, R, dtype = "fp32", axes = "b h q" },
     ahead = { s = { turns = 1, before = "o" } },
-    arch = { sm_90a = {}, sm_80 = {
-      tile = { q = 64, kv = d == 256 and 32 or d == 192 and 16 or 64 }, pipeline = { stages = 2, warps_m = 4 },
-    } },
+    arch = {
+      sm_90a = {}, sm_80 = {
+        tile = { q = 64, kv = d == 256 and 32 or d == 192 and 16 or 64 }, pipeline = { stages = 2, warps_m = 4 },
+      },
+      sm_100a = d == 96 and { asked = true, tile = { kv = 64 } } or nil,
+    },
     reference = by_hand { d = d, e = e },
     run = {
       { B = 2, H = 4, R = 5, S = 400 }, { B = 1, H = 2, R = 3, S = 250 }, { B = 1, H = 1, R = 200, S = 130 },

@@ -51,7 +51,10 @@ local full = kernel "attention_fwd_varlen" {
   starts_kv = tensor { B + 1, dtype = "int32", fill = fill_kv },
   grid = { b = B, q = R },
   ahead = { s = { turns = 1, before = "o" } },
-  arch = { sm_90a = {}, sm_80 = { tile = { q = 64, kv = 64 }, pipeline = { stages = 2, warps_m = 4 } } },
+  arch = {
+    sm_90a = {}, sm_80 = { tile = { q = 64, kv = 64 }, pipeline = { stages = 2, warps_m = 4 } },
+    sm_100a = { asked = true, tile = { kv = 64 } },
+  },
   reference = by_hand(function() return true end),
   run = {
     { B = 6, H = 2, R = 230, T = 690, U = 1064 }, { B = 2, H = 1, R = 3, T = 3, U = 200 },

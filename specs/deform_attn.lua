@@ -38,6 +38,9 @@ local camera = { { 100, 116 }, { 50, 58 }, { 25, 29 }, { 13, 15 } }
 local folded = { levels = camera, points = 8, channels = 32, fill = placed(near), bench = { { B = 48, Q = 123376 } } }
 local heads = { levels = camera, points = 8, channels = 32, heads = 8, fill = placed_heads(near),
                 bench = { { B = 48, Q = 15422 } } }
+-- A row of 32 numbers of fp32 is one line of the L1, which 8 threads beside each other read as one: of 32 queries each
+-- thread of 256 has a vector.
+local lines = { q = 32 }
 -- Maps of one row, one column, one pixel.
 local odd = { levels = { { 8, 4 }, { 1, 6 }, { 3, 1 }, { 1, 1 } }, points = 3, channels = 24, fill = around }
 
@@ -57,13 +60,15 @@ kernel "deform_attn_fp16_uniform" (like(folded, { dtype = "fp16", sums = "fp16",
 kernel "deform_attn_fp16_softmax_uniform" (like(folded, {
   dtype = "fp16", sums = "fp16", softmax = true, fill = placed(noise), run = one,
 }))
-kernel "deform_attn_fp32_heads_uniform" (like(heads, { dtype = "fp32", fill = placed_heads(noise), run = one }))
+kernel "deform_attn_fp32_heads_uniform" (like(heads, {
+  dtype = "fp32", tile = lines, fill = placed_heads(noise), run = one,
+}))
 kernel "deform_attn_fp16_baseline" (like(folded, { dtype = "fp16", loads = "numbers", run = few }))
 kernel "deform_attn_fp16_tma" (like(folded, {
   dtype = "fp16", loads = "boxes", template = "deform_attn_tma.cu", arch = { sm_90a = {} }, run = few,
 }))
 kernel "deform_attn_fp16_heads" (like(heads, { dtype = "fp16", sums = "fp16", run = few }))
-kernel "deform_attn_fp32_heads" (like(heads, { dtype = "fp32", run = few }))
+kernel "deform_attn_fp32_heads" (like(heads, { dtype = "fp32", tile = lines, run = few }))
 kernel "deform_attn_bf16_padded" (like(odd, {
   dtype = "bf16", of = "fp32", padded = true, softmax = true, run = { { B = 2, Q = 70 }, { B = 3, Q = 2 } },
 }))

@@ -92,7 +92,7 @@ kernel "nsa_scores" {
   LSE = tensor { B, T, G, N, dtype = "fp32" },
   score = tensor { B, padded, G, C, dtype = "fp32" },
   schedule = { blocks = 2 },
-  arch = { sm_90a = {} },
+  arch = { sm_90a = {}, sm_100a = { asked = true, schedule = { blocks = 1 } } },
   reference = function(t, n)
     for b = 0, n.B - 1 do
       for q = 0, (n.T + 3) // 4 * 4 - 1 do

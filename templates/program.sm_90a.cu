@@ -81,7 +81,7 @@ ${banner}
 //@ include "blocks/store_tile.cuh" ring = staged, outputs = outputs, roles = plan.role,
 //@     barrier = plan.barrier.d_barrier, offset = plan.shared[staged.name].offset,
 //@     ring_bytes = plan.shared[staged.name].bytes, turned = plan.turned,
-//@     limited = has(plan, "limited") and plan.limited or {}
+//@     limited = has(plan, "limited") and plan.limited or {}, wide = tensor and plan.memory.wide == 1
 //@ end
 
 //@ if profile() > 0 then
@@ -93,6 +93,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
 {
 //@ if profile() > 0 then
     const u64 profile_began = profile_clock();
+//@ end
+//@ if tensor then
+    products_allocate();
 //@ end
     const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
     //@ include "blocks/barriers_begin.cuh" model = plan, alone = alone, fetcher = fetcher, fills = fills
@@ -131,9 +134,6 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
     if (warpgroup == ${producer}) {
 //@ if plan.role.producer.registers > 0 then
         producer_registers();
-//@ end
-//@ if tensor then
-        products_allocate();
 //@ end
 //@ if gathers and not by_row then
         {
@@ -176,7 +176,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
         consumer_registers();
 //@ end
         const u32 consumer = ${number_of};
-//@ local blocks = plan.mma[1].blocks_m
+//@ local blocks = plan.mma[1].blocks_m * (tensor and plan.memory.wide == 1 and 2 or 1)
         //@ include "blocks/consumer_state.cuh" model = plan, blocks = blocks
 //@ if profile() > 0 then
         profile_stamps stamps = profile_begin(profile_began, 1 + consumer, threadIdx.x % 128 == 0);

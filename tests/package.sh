@@ -36,6 +36,8 @@ used() { # WHAT
     logged sh "$top/tests/kept.sh" "$work/driver" cc -std=gnu11 "$top/tests/whole/driver.c" -ldl &&
         alone "$work" tilewright run-program ./driver && grep -q '^9.0, 0 wrong, ' "$log"
     ok $? "$1: run-program finds its libraries"
+    alone "$work" python3 "$work/map.py" && grep -qx 'a map by _maps' "$log"
+    ok $? "$1: tensor maps by the extension"
     if [ -z "$nvrtc" ]; then
         skip "$1: kernels" "there is no NVRTC"
         return
@@ -69,6 +71,20 @@ sys.exit(not os.path.exists(os.path.join(sysconfig.get_path("include"), "Python.
     fi
 }
 
+# A map of what says that it lies on a GPU, and which way it went.
+cat >"$work/map.py" <<'PY'
+import tilewright
+class A:
+    __cuda_array_interface__ = {"shape": (64, 64), "typestr": "<f2", "data": (1 << 20, False), "version": 3}
+assert bytes(tilewright.TensorMap(A(), (8, 8)))[:8] == (1 << 20).to_bytes(8, "little")
+print("a map by " + (tilewright.maps.slow or "_maps"))
+PY
+if [ ! -e "$build/_maps.abi3.so" ]; then
+    skip "the wheel and the package for Debian" "there is no Python.h for the extension (python3-dev)"
+    echo "1..$count"
+    exit "$failed"
+fi
+
 # ---- the wheel -------------------------------------------------------------------------------------------------------
 
 logged python3 package/wheel.py "$build" "$work/wheel" && wheel=$(tail -n 1 "$log") && [ -s "$wheel" ] &&
@@ -87,7 +103,8 @@ for name, digest, size in rows:
     assert name == record or (digest == own and int(size) == len(data)), name
 for end in ("/scripts/tilewright", "/data/lib/libtilewright.a", "/data/include/tilewright/emu/emu.h",
             "/data/lib/tilewright/libcudart.so.13",
-            "tilewright/__init__.py", "tilewright/libtilewright-python.so", "/tilewright-config.cmake"):
+            "tilewright/__init__.py", "tilewright/libtilewright-python.so", "tilewright/_maps.abi3.so",
+            "/tilewright-config.cmake"):
     assert any(name.endswith(end) for name in names), end
 PY
 ok $? "its record has every file, with its digest"
@@ -108,9 +125,18 @@ if python3 -m pip --version >/dev/null 2>&1; then
         alone "$work" python3 explain.py && grep -q TMA-STR16 "$log"
         ok $? "pip install --target: the module finds its program"
     fi
+    rm "$work/site/tilewright/_maps.abi3.so"
+    alone "$work" python3 map.py &&
+        grep -q '^a map by tensor maps go through ctypes: there is no _maps.abi3.so; .*python3-dev' "$log"
+    ok $? "without the extension maps go through ctypes, and one sentence says why"
 else
     skip "pip install of it" "there is no pip"
 fi
+
+mkdir "$work/bare" && ln -s "$PWD/$build/tilewright" "$work/bare/tilewright"
+python3 package/wheel.py "$work/bare" "$work/none" >"$log" 2>&1
+[ $? -eq 3 ] && [ ! -e "$work/none" ] && grep -q 'there is no _maps.abi3.so: install python3-dev' "$log"
+ok $? "no wheel without the extension"
 
 # ---- the package -----------------------------------------------------------------------------------------------------
 

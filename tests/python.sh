@@ -3,7 +3,7 @@
 # in thousands of random calls and from eight threads, quietly under ASan; and compute on the emulator. TAP on stdout.
 # So does the package tilewright (python/tilewright).
 #   usage: tests/python.sh [PROGRAM], from the top of the tree. Needs a C compiler, Python 3.10 or newer with its headers,
-#   build/libtilewright-emu.a and build/libtilewright-python.so; what needs NVRTC, clang, PyTorch or a free-threaded
+#   build/libtilewright-emu.a and build/python-module; what needs NVRTC, clang, PyTorch or a free-threaded
 #   Python is told and not run.
 set -u
 program=${1:-build/tilewright}
@@ -289,6 +289,100 @@ export TILEWRIGHT TILEWRIGHT_LIBRARY TILEWRIGHT_CACHE
 [ -z "$nvrtc" ] || CUDA_HOME=${nvrtc%/*/*}
 python python3 "$work/so:python" tests/python/package.py "${nvrtc:+run}"
 said package
+
+# ---- tensor maps by the extension ------------------------------------------------------------------------------------
+
+nm -D --defined-only build/_maps.abi3.so | sed 's/.* //' >"$work/symbols"
+[ "$(cat "$work/symbols")" = PyInit__maps ]
+ok $? "of the extension PyInit__maps alone is to be seen" "$work/symbols"
+python python3 "$work/so:python" tests/python/maps.py 1 3000 100000
+said maps
+for other in python3.10 python3.11 python3.12 python3.13 python3.14; do
+    "$other" -c 'import sys; sys.exit(sys.implementation.name != "cpython")' >/dev/null 2>&1 || continue
+    python "$other" "$work/so:python" tests/python/maps.py 2 500 1000
+    ok $status "maps under $other, by the same file" "$work/log"
+done
+
+# extension NAME FOLDER INCLUDE FLAG...: the extension, from the sources of a folder that is python/ with a change.
+sources="runtime/tensormap/args.c runtime/tensormap/check.c runtime/tensormap/encode.c runtime/tensormap/tensorview.c
+    runtime/dtype.c runtime/status.c"
+extension() {
+    name=$1 folder=$2 include_of=$3
+    shift 3
+    cp build/libtilewright-python.so "$folder"
+    # shellcheck disable=SC2086
+    sh tests/kept.sh "$folder/$name" "$cc" -std=c11 -D_GNU_SOURCE -w -fPIC -shared "$@" -isystem "$include_of" \
+        -I"$folder" -Ipython -Iruntime -I. "$folder/maps.c" $sources -lm
+}
+
+# maps PYTHON FOLDER ARGUMENT...: its tests with the extension of a folder.
+maps() {
+    with=$1 folder=$2
+    shift 2
+    TILEWRIGHT_LIBRARY=$folder/libtilewright-python.so python "$with" "${lab:-$work/so}:python" tests/python/maps.py "$@"
+}
+
+# changed FOLDER SED: the sources with a change, which is one.
+changed() {
+    mkdir -p "$1" && for file in maps.c maps_tensor.h tensor_map.h; do sed "$2" "python/$file" >"$1/$file"; done
+    ! cat "$1/maps.c" "$1/maps_tensor.h" "$1/tensor_map.h" | cmp -s - "$work/sources"
+}
+cat python/maps.c python/maps_tensor.h python/tensor_map.h >"$work/sources"
+
+# lost SED WHAT TEST: seen where the sources have this change.
+lost() {
+    rm -rf "$work/lost"
+    changed "$work/lost" "$1" && extension _maps.abi3.so "$work/lost" "$include" -O1 2>"$work/log" &&
+        maps python3 "$work/lost" 1 2000 2000 && [ $status -ne 0 ] && grep -q "^not ok .*$3" "$work/log"
+    ok $? "seen where $2" "$work/log"
+}
+lost 's/^    drop(old);$//' "what a map held before is lost" "and only once"
+lost 's/^    Py_XDECREF(source.capsule);$//' "a capsule is lost" "and only once"
+lost 's/^    Py_CLEAR(((struct map \*)self)->source.capsule);$//' "a map goes without its capsule" "goes with it"
+lost 's/^        Py_DECREF(way);$//' "a reference is lost" "nor a reference"
+lost 's/^    Py_VISIT(((struct map \*)self)->source.tensor);$//' "the collector does not see the tensor" "that its tensor holds"
+lost 's/ && a->device == b->device//' "devices are not compared" "another shape"
+lost 's/(int)rank - 2 < pixels/0/' "corners are not counted" "the same by ctypes"
+lost 's/(64 - (uintptr_t)m->room % 64) % 64/0/' "its bytes lie anywhere" "the same by ctypes"
+lost 's/ >= least \&\& (small < 0/ >= least || (small < 0/' "numbers are not looked at" "the same by ctypes"
+
+if [ -e "$asan" ] && [ -e "$ubsan" ]; then
+    mkdir -p "$work/asan"
+    changed "$work/asan/maps" 's/^$/ /' && extension _maps.abi3.so "$work/asan/maps" "$include" -g1 -O1 \
+        -fsanitize=address,undefined -fno-sanitize-recover=undefined >"$work/log" 2>&1
+    ok $? "the extension with sanitizers" "$work/log"
+    # Its objects are malloc's, of which ASan knows the ends.
+    ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc LD_PRELOAD="$asan $ubsan" PYTHONPATH=$work/so:python:tests/python \
+        TILEWRIGHT_LIBRARY=$work/asan/maps/libtilewright-python.so \
+        timeout 300 "$real" tests/python/maps.py 3 5000 5000 >"$work/log" 2>&1
+    status=$?
+    grep -q '^ok' "$work/log" && [ $status -eq 0 ] && ! grep -q 'runtime error' "$work/log"
+    ok $? "quiet with sanitizers: maps.py" "$work/log"
+    changed "$work/bug/maps" 's/room\[128 + 63\]/room[128]/' &&
+        extension _maps.abi3.so "$work/bug/maps" "$include" -g1 -O1 -fsanitize=address 2>"$work/log" &&
+        ASAN_OPTIONS=detect_leaks=0 PYTHONMALLOC=malloc LD_PRELOAD=$asan PYTHONPATH=$work/so:python:tests/python \
+            TILEWRIGHT_LIBRARY=$work/bug/maps/libtilewright-python.so \
+            "$real" tests/python/maps.py 3 100 100 >"$work/log" 2>&1
+    grep -q 'AddressSanitizer' "$work/log"
+    ok $? "a planted bug of the extension is seen" "$work/log"
+fi
+
+if [ -n "$free" ]; then
+    name=$("$free" -c 'import sys; print("_maps.%d.%dt.so" % sys.version_info[:2])')
+    changed "$work/free/maps" 's/^$/ /' && extension "$name" "$work/free/maps" "$(headers "$free")" -O1 2>"$work/log" &&
+        lab=$work/free maps "$free" "$work/free/maps" 1 3000 20000
+    said "maps under $free"
+else
+    for other in python3.14 python3.13; do
+        with=$(headers "$other")
+        [ -n "$with" ] || continue
+        # shellcheck disable=SC2086
+        "$cc" -std=c11 $warnings -Wno-pedantic -DPy_GIL_DISABLED=1 -fsyntax-only -isystem "$with" -Iruntime -I. \
+            python/maps.c >"$work/log" 2>&1
+        ok $? "the extension compiles without the lock of the interpreter" "$work/log"
+        break
+    done
+fi
 
 # ---- on the emulator -------------------------------------------------------------------------------------------------
 

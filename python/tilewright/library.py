@@ -17,10 +17,10 @@ class TensorView(ctypes.Structure):
 
 class MapWords(ctypes.Structure):
     """struct map_words."""
-    _fields_ = [("im2col", ctypes.c_uint32), ("box", ctypes.c_uint32 * 5), ("step", ctypes.c_uint32 * 5),
+    _fields_ = [("func", ctypes.c_uint32), ("box", ctypes.c_uint32 * 5), ("step", ctypes.c_uint32 * 5),
                 ("lower", ctypes.c_int32 * 3), ("upper", ctypes.c_int32 * 3)] + [
                     (name, ctypes.c_uint32) for name in ("channels", "pixels", "interleave", "swizzle", "l2", "oob",
-                                                         "capability")]
+                                                         "mode", "capability")]
 
 
 def _find():

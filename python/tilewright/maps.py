@@ -1,100 +1,45 @@
-"""Tensor maps of any framework's tensors, encoded here, without a driver."""
-import ctypes
+"""Tensor maps of any framework's tensors, encoded here, without a driver: TensorMap.
 
-from .library import MapWords, TensorView, call, library
+It is a type in C, _maps.abi3.so (python/maps.c), where that was built, and else by_ctypes.TensorMap, which answers the
+same and takes twenty times as long. Packages have the first always: they are built where Python's headers are, and one
+file serves every Python from 3.10 on but the free-threaded ones. `slow` says why it is the second; None: it is not.
+"""
+import importlib.machinery
+import importlib.util
+import os
+import sys
+import sysconfig
 
-SWIZZLES = {"none": 0, "32B": 1, "64B": 2, "128B": 3}
-PROMOTIONS = {"none": 0, "64B": 1, "128B": 2, "256B": 3}
-_codes = {"f2": "fp16", "f4": "fp32", "f8": "fp64", "i1": "int8", "u1": "uint8", "i2": "int16", "u2": "uint16",
-          "i4": "int32", "u4": "uint32", "i8": "int64", "u8": "uint64", "b1": "bool", "V2": "bf16", "V1": "uint8"}
-
-
-def _by_interface(table):
-    view, shape = TensorView(), tuple(table["shape"])
-    if len(shape) > 8:
-        raise ValueError("a tensor of %d dimensions; a map has 5 at most" % len(shape))
-    if table.get("mask") is not None:
-        raise ValueError("the tensor has a mask, which no tensor map knows")
-    name = _codes.get(table["typestr"][1:])
-    if name is None:
-        raise ValueError("no tensor map holds elements of typestr %r" % table["typestr"])
-    size, step, strides = int(table["typestr"][2:]), 1, table.get("strides")
-    view.address, view.dtype, view.rank = table["data"][0], library().tilewright_dtype(name.encode()), len(shape)
-    for d in reversed(range(len(shape))):
-        if strides and strides[d] % size:
-            raise ValueError("a stride of %d bytes is no multiple of its elements' %d" % (strides[d], size))
-        view.shape[d], view.stride[d] = shape[d], strides[d] // size if strides else step
-        step *= max(shape[d], 1)
-    view.device_type, view.device, view.read_only = 2, -1, bool(table["data"][1])
-    return view
+from . import by_ctypes
 
 
-def _view(tensor):
-    """What DLPack says of the tensor, and what keeps that alive."""
-    if not hasattr(tensor, "__dlpack__"):
-        if not hasattr(tensor, "__cuda_array_interface__"):
-            raise TypeError("%r is no tensor: it has neither __dlpack__ nor __cuda_array_interface__" % type(tensor))
-        return _by_interface(tensor.__cuda_array_interface__), tensor
-    try:
-        capsule = tensor.__dlpack__(max_version=(1, 1))
-    except TypeError:
-        capsule = tensor.__dlpack__()
-    api, view = ctypes.pythonapi, TensorView()
-    api.PyCapsule_IsValid.argtypes = api.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
-    api.PyCapsule_GetPointer.restype = ctypes.c_void_p
-    versioned = bool(api.PyCapsule_IsValid(capsule, b"dltensor_versioned"))
-    pointer = api.PyCapsule_GetPointer(capsule, b"dltensor_versioned" if versioned else b"dltensor")
-    call("tilewright_tensor_of", ctypes.c_void_p(pointer), int(versioned), ctypes.byref(view))
-    return view, (tensor, capsule)
+def _file():
+    """Its name: a free-threaded Python has one of its own, and crashes with the other."""
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "_maps.%d.%dt.so" % sys.version_info[:2]
+    return "_maps.abi3.so"
 
 
-def _word(table, value, what):
-    if value not in table:
-        raise ValueError("%s %r: write one of %s" % (what, value, ", ".join(table)))
-    return table[value]
+def _load(places):
+    """The type, or None; and a sentence that says why."""
+    if sys.implementation.name != "cpython" or sys.version_info < (3, 10):
+        return None, "tensor maps go through ctypes: this is not CPython of 3.10 or newer"
+    for path in (os.path.join(place, _file()) for place in places if place):
+        if not os.path.exists(path):
+            continue
+        name = __package__ + "._maps"
+        try:
+            loader = importlib.machinery.ExtensionFileLoader(name, path)
+            module = importlib.util.module_from_spec(importlib.util.spec_from_file_location(name, path, loader=loader))
+            loader.exec_module(module)
+            return module.TensorMap, None
+        except ImportError as error:
+            return None, "tensor maps go through ctypes: %s" % error
+    return None, ("tensor maps go through ctypes: there is no %s; where Python.h is (python3-dev), ./configure and "
+                  "ninja build/python-module make it" % _file())
 
 
-class TensorMap:
-    """The 128 bytes of a CUtensorMap, at a multiple of 64: bytes(map), or map.pointer for a launcher that takes an
-    address. It keeps its tensor alive (map.source), and knows its device (map.device; None: not told).
-
-    box: elements that one copy moves, outermost dimension first, as in the tensor's shape. step: elements from one that
-    is loaded to the next. Of a map for im2col (lower, upper: corners of the box of pixels, W first) channels and pixels
-    stand in the place of the box. A ValueError says which rule is broken, and what would do.
-    """
-
-    def __init__(self, tensor, box=None, *, step=None, swizzle="none", l2="none", nan=False, lower=None, upper=None,
-                 channels=0, pixels=0, capability=90):
-        words = MapWords(im2col=lower is not None, swizzle=_word(SWIZZLES, swizzle, "swizzle"),
-                         l2=_word(PROMOTIONS, l2, "l2"), oob=bool(nan), channels=channels, pixels=pixels,
-                         capability=capability)
-        view, self.source = _view(tensor)
-        for name, values, most in (("box", box, view.rank), ("step", step, view.rank), ("lower", lower, view.rank - 2),
-                                   ("upper", upper, view.rank - 2)):
-            to = getattr(words, name)
-            most = max(min(most, len(to)), 0)
-            if len(values or ()) > most:
-                raise ValueError("%s has %d entries; of a tensor of %d dimensions it has %d at most" % (
-                    name, len(values), view.rank, most))
-            for i, value in enumerate(values or ()):
-                to[i] = value
-        self._room = ctypes.create_string_buffer(128 + 64)
-        self.pointer = (ctypes.addressof(self._room) + 63) // 64 * 64
-        call("tilewright_map", ctypes.byref(view), ctypes.byref(words), ctypes.c_void_p(self.pointer))
-        self._form = self._form_of(view)
-        self.device = view.device if view.device >= 0 else None
-
-    @staticmethod
-    def _form_of(view):
-        return view.dtype, view.rank, view.shape[:view.rank], view.stride[:view.rank], view.device_type, view.device
-
-    def replace_address(self, tensor):
-        """The same map for another tensor of the same shape, strides, type and device."""
-        view, source = _view(tensor)
-        if self._form_of(view) != self._form:
-            raise ValueError("the tensor has another shape, stride, type or device than the map's")
-        call("tilewright_map_replace", ctypes.c_void_p(self.pointer), ctypes.c_uint64(view.address))
-        self.source = source
-
-    def __bytes__(self):
-        return ctypes.string_at(self.pointer, 128)
+_here = os.path.dirname(os.path.abspath(__file__))
+TensorMap, slow = _load((os.path.dirname(os.environ.get("TILEWRIGHT_LIBRARY", "")), _here,
+                         os.path.join(_here, "..", "..", "build")))
+TensorMap = TensorMap or by_ctypes.TensorMap

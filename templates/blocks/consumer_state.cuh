@@ -2,6 +2,13 @@
 //@ -- and where it stands in each ring. model: the Plan; blocks: of 64 rows.
 //@ param model table
 //@ param blocks int
+//@ -- What it holds is in tensor memory, and in no registers from step to step.
+//@ local function in_memory(place)
+//@     local stays = has(model, "memory") and model.memory.stays == 1
+//@     if place.kind == "accumulator" and stays then return true end
+//@     local pieces, given = has(model, "pieces") and model.pieces or {}, has(model, "given") and model.given or {}
+//@     return has(pieces, place.name) or has(given, place.name)
+//@ end
 //@ local staged, parts = false, nil
 //@ for _, r in ipairs(model.ring) do
 //@     staged = staged or r.filler == "threads"
@@ -19,14 +26,15 @@ u32 ${model.item_ring}_stage = 0;
 //@     local place = s.op == "read" and has(s, "place") and model.place[s.place].kind == "rows"
 //@     along = along or place and model.tensor[s.tensor].access ~= "global"
 //@ end
+//@ local of_warp = has(model, "memory") and model.memory.wide == 1 and 32 or 16
 //@ if along and not in_turn then
 // Handed through a shuffle: the compiler would else find it again in each turn, in front of the reads of rows.
 const int first_row =
-    __shfl_sync(~0u, (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4, threadIdx.x % 32);
+    __shfl_sync(~0u, (int)consumer * ${rows} + threadIdx.x % 128 / 32 * ${of_warp} + threadIdx.x % 32 / 4, threadIdx.x % 32);
 //@ elseif in_turn then
-[[maybe_unused]] const int first_row = threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+[[maybe_unused]] const int first_row = threadIdx.x % 128 / 32 * ${of_warp} + threadIdx.x % 32 / 4;
 //@ else
-[[maybe_unused]] const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * 16 + threadIdx.x % 32 / 4;
+[[maybe_unused]] const int first_row = (int)consumer * ${rows} + threadIdx.x % 128 / 32 * ${of_warp} + threadIdx.x % 32 / 4;
 //@ end
 //@ if fragment_foretold() then
 const int first_column = unforetold(threadIdx.x % 4 * 2);
@@ -56,7 +64,7 @@ int ${name}_next = ${chunks}${places};
 //@     elseif p.kind == "columns" then
 //@         local type = ctype(p.dtype)
 ${type} ${p.name}[${p.registers}]; // of the columns of 32 lanes each
-//@     elseif p.kind ~= "accumulator" or not has(model, "memory") or model.memory.stays == 0 then
+//@     elseif not in_memory(p) then
 //@         local type = p.kind == "operand" and "u32" or ctype(p.dtype)
 //@         local each = p.registers // blocks
 ${type} ${p.name}[${blocks}][${each}];
@@ -84,9 +92,10 @@ mma_${name}_begin(${name}_next_a, ${name}_next_b, consumer);
 //@     end
 //@ end
 //@ if has(model, "memory") then
-products sums = products_begin(consumer);
+//@     local which = model.role.consumer.instances > 1 and "consumer" or ""
+products sums = products_begin(${which});
 //@     for _, p in ipairs(model.place) do
-//@         if p.kind == "accumulator" then
+//@         if p.kind == "accumulator" and not (has(model, "pieces") and has(model.pieces, p.name)) then
 bool ${p.name}_flies = false; // in tensor memory are sums that its registers do not hold
 //@         end
 //@         if has(model, "kept") and has(model.kept, p.name) then

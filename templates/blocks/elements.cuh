@@ -26,6 +26,7 @@
 //@     end
 //@ end
 //@ local rows, fences = {}, {}
+//@ local wide = has(model, "memory") and model.memory.wide == 1 -- the 64 rows of blocks lie in turns of 16
 //@ for _, step in ipairs(model.role.consumer.step) do
 //@     if step.op == "fence_async" then fences[step.call] = true end
 //@ end
@@ -35,7 +36,8 @@
 //@         rows[step.call] = true
 
 //@ include "blocks/stage_rows.cuh" tensor = model.tensor[step.tensor],
-//@     offset = model.shared[step.ring .. "." .. step.tensor].offset, blocks = model.mma[1].blocks_m,
+//@     offset = model.shared[step.ring .. "." .. step.tensor].offset,
+//@     blocks = model.mma[1].blocks_m * (wide and 2 or 1), height = wide and 16 or 64,
 //@     fenced = has(fences, step.tensor .. "_read")
 //@     end
 //@ end

@@ -1,10 +1,11 @@
 //@ -- NAME_rows: a number for each row of an item's tiles, which came in a stage, into registers: a thread's are those
-//@ -- of the two rows of each block of 64 that it has of an accumulator. Eight neighbours of a warp, four lanes each.
+//@ -- of the two rows that it has of each block of an accumulator. Eight neighbours of a warp, four lanes each.
 //@ -- Or the same number for all rows, which the producer sent. A warp meets before it reads: else ptxas reads between
 //@ -- the products that stand in front, and has the later ones wait for what it computes of that.
 //@ param tensor table
 //@ param offset int
 //@ param blocks int
+//@ param height int
 //@ param fenced bool
 //@ local t, dtype, size = tensor.name, tensor.dtype, bytes(tensor.dtype)
 //@ local type, load, bound, value = "float", "ld.shared.f32", "=f", "element"
@@ -31,7 +32,7 @@ __device__ __forceinline__ void ${t}_rows(float (&rows)[${blocks}][2], u32 stage
             ${type} element;
             asm volatile("${load} %0, [%1];"
                          : "${bound}"(element)
-                         : "r"(base + (block * 64 + half * 8) * ${size})
+                         : "r"(base + (block * ${height} + half * 8) * ${size})
                          : "memory");
             rows[block][half] = ${value};
         }

@@ -10,13 +10,34 @@
 //@ param one_of bool
 //@ local warps = model.mma[1].kind == "mma.sync"
 //@ local stays = has(model, "memory") and model.memory.stays == 1
+//@ -- Columns of a piece of sums that threads change where they are, in tensor memory; nil: they are in registers.
+//@ local function piece_of(place)
+//@     return has(model, "pieces") and has(model.pieces, place) and model.pieces[place] or nil
+//@ end
+//@ -- Where a place's columns begin.
+//@ local function columns_of(place)
+//@     local column, upper = model.column[place], 16 << 16
+//@     if model.memory.crossed == 1 and column >= upper then return "sums.upper + " .. column - upper end
+//@     return "sums.columns + " .. column
+//@ end
+//@ -- What the step computes takes sums from tensor memory.
+//@ local function takes_sums(number)
+//@     local takes = stays
+//@     for _, name in ipairs(has(model, "pieces") and fragment_step(role.name, number).sums or {}) do
+//@         takes = takes or piece_of(name) ~= nil
+//@     end
+//@     return takes
+//@ end
 //@ -- Who takes items in turn has all their rows: there is no part of them that is a consumer's own.
 //@ local shared_loop = nil
 //@ for i, step in ipairs(role.step) do if step.op == "loop" and has(step, "share") then shared_loop = i end end
 //@ local own_part = shared_loop and "0" or "consumer"
 //@ local in_parts = has(model, "parts") and has(model.parts, "stream") -- a block has some of an item's turns
 //@ local function own_rows(between) return shared_loop and "" or between .. "(int)consumer * " .. 64 * blocks end
-//@ local height, across_warps = warps and 16 or 64, warps and model.pipeline.warps_n or 1
+//@ -- An instruction of 128 rows gives each warp 32, which are two blocks; a chunk of a store has both.
+//@ local all_lanes = has(model, "memory") and model.memory.wide == 1
+//@ local of_warp, stacked = all_lanes and 32 or 16, all_lanes and 1 or blocks
+//@ local height, across_warps = (warps or all_lanes) and 16 or 64, warps and model.pipeline.warps_n or 1
 //@ -- The stage that a dot reads its operand from: of the read before it.
 //@ local function stage_of(tensor, before)
 //@     for i = before, 1, -1 do
@@ -138,10 +159,15 @@ ${place.name}[block][pair * 2 + half] = pack_${place.dtype}(value[0], value[1]);
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, kind = text.at[2], text.at[3], text.value, place.kind
 //@     local uniform, pairs = text.at[1], place.cols // 8 // across_warps
-//@     if uniform ~= "" then
+//@     local given = has(model, "given") and has(model.given, place.name)
+//@     if uniform ~= "" or given then
 {
     ${uniform}
 //@         deeper()
+//@     end
+//@     if given then
+//@         local each = place.registers // blocks
+u32 ${place.name}[${blocks}][${each}];
 //@     end
 //@     if kind == "columns" then
 #pragma unroll
@@ -232,10 +258,51 @@ for (int block = 0; block < ${blocks}; ++block)
     for (int i = 0; i < ${pairs} * 4; ++i)
         asm volatile("" : "${bound}"(${place.name}[block][i]));
 //@     end
-//@     if uniform ~= "" then
+//@     if given then
+${place.name}_put(sums, ${place.name});
+//@     end
+//@     if uniform ~= "" or given then
 //@         shallower()
 }
 //@     end
+//@ end
+//@ -- That of sums in tensor memory, piece by piece.
+//@ local function evaluate_pieces(step, number)
+//@     local text, place = fragment_step(role.name, number, "chunk"), model.place[step.place]
+//@     local rows, elements, value, uniform, name = text.at[2], text.at[3], text.value, text.at[1], step.place
+//@     local width, type = piece_of(name), ctype(place.dtype)
+//@     local across, pairs, count = place.cols // width, width // 8, width // 2
+{
+    ${uniform}
+    #pragma unroll
+    for (int piece = 0; piece < ${blocks} * ${across}; ++piece) {
+        [[maybe_unused]] const int block = piece / ${across}, first_pair = piece % ${across} * ${pairs};
+        ${type} ${name}_chunk[${count}];
+//@     if #text.sums > 0 then
+        ${name}_take(sums, block, first_pair, ${name}_chunk);
+//@     end
+        #pragma unroll
+        for (int half = 0; half < 2; ++half) {
+//@     if text.row then
+            const int row = first_row + block * ${height} + half * 8;
+//@     end
+            ${rows}
+            #pragma unroll
+            for (int i = 0; i < ${pairs}; ++i)
+                #pragma unroll
+                for (int lane = 0; lane < 2; ++lane) {
+                    [[maybe_unused]] const int pair = first_pair + i;
+//@     if text.column then
+                    const int column = pair * 8 + first_column + lane;
+//@     end
+                    ${elements}
+                    ${name}_chunk[i * 4 + half * 2 + lane] = ${value};
+                }
+        }
+        ${name}_give(sums, block, first_pair, ${name}_chunk);
+    }
+    sums_given();
+}
 //@ end
 //@ -- Along rows: what a thread holds, then ("fold": not yet) the four lanes that share the row.
 //@ local function reduce(step, number)
@@ -350,7 +417,7 @@ for (int block = 0; block < ${blocks}; ++block) {
 //@ -- what it takes.
 //@ local function is_long(first)
 //@     for i = first, ended(first) do
-//@         if role.step[i].op == "write" then return stays or fragment_step(role.name, i).long end
+//@         if role.step[i].op == "write" then return takes_sums(i) or fragment_step(role.name, i).long end
 //@     end
 //@ end
 //@ -- Where a read is: its places by dim, that of its columns so much further than the thread's first.
@@ -454,17 +521,26 @@ if (chunk < ${last}) {
 //@     for _, name in ipairs(text.sums) do
 //@         local type, count = ctype(model.place[name].dtype), width // 2
 ${type} ${name}_chunk[${count}];
-${name}_take(sums, ${name}_flies, block, first_pair, ${name}_chunk);
+//@         local there = piece_of(name) and "" or name .. "_flies, "
+${name}_take(sums, ${there}block, first_pair, ${name}_chunk);
 //@     end
 //@ end
 //@ -- One chunk of a store of t: 64 rows and a box's columns. into: registers that hold it; else they are its own.
 //@ local function part(t, number, count, into)
+//@     local stays = takes_sums(number)
 //@     local long = count > 1 and not stays and fragment_step(role.name, number).long
 //@     local text = fragment_step(role.name, number, (long or stays) and "chunk" or "")
 //@     local width, rows, elements, value, uniform = chunk_columns(t), text.at[2], text.at[3], text.value, text.at[1]
 //@     local pairs, wide, across, carrier = width // 8, bytes(t.dtype) == 4, count // blocks, number_of(t.dtype)
 //@     local type, words = wide and carrier or "u32", wide and width // 2 or width // 4
 ${uniform}
+//@     local to = into or all_lanes and "part[block]" or "part"
+//@     if all_lanes then
+${type} part[${blocks}][${words}];
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block) {
+//@         deeper()
+//@     end
 //@     -- All reads are on their way before the first is waited for; what does not depend on the row is read once.
 //@     local held_in = count > 1 and reads_ahead(number) or {}
 //@     for _, r in ipairs(text.reads) do
@@ -494,8 +570,7 @@ ${when}: ${name}_take(${name}[${from}); break;
 //@         end
 }
 //@     end
-//@     local to = into or "part"
-//@     if not into then
+//@     if not into and not all_lanes then
 ${type} part[${words}];
 //@     end
 #pragma unroll
@@ -529,6 +604,10 @@ for (int half = 0; half < 2; ++half) {
 //@     end
     }
 }
+//@     if all_lanes then
+//@         shallower()
+}
+//@     end
 //@ end
 //@ -- An element of global memory, at a text of its address, is written or added to.
 //@ local function put(step, at, element)
@@ -573,7 +652,7 @@ for (int half = 0; half < 2; ++half) {
 //@ local function global(step, number)
 //@     local t, region = model.tensor[step.tensor], model.shared.rows
 //@     -- Arithmetic on one tile alone stands behind its way through shared memory, once.
-//@     local held = has(fragment_step(role.name, number, "value"), "place")
+//@     local held, stays = has(fragment_step(role.name, number, "value"), "place"), takes_sums(number)
 //@     local text = fragment_step(role.name, number, held and "held" or stays and "chunk" or "value")
 //@     local where, from = fragment_step(role.name, number, "place"), held and text.place or ""
 //@     local uniform, rows, elements, value = text.at[1], text.at[2], text.at[3], text.value
@@ -591,9 +670,9 @@ for (int half = 0; half < 2; ++half) {
     const u32 warp_of = threadIdx.x / 32 - ${role.first_warp};
     ${sums} *staged = (${sums} *)(shared_memory + ${region.offset} + warp_of * ${warp_bytes});
 //@     if shared_loop then
-    const int warp_row = threadIdx.x % 128 / 32 * 16;
+    const int warp_row = threadIdx.x % 128 / 32 * ${of_warp};
 //@     else
-    const int warp_row = (int)consumer * ${blocks} * 64 + threadIdx.x % 128 / 32 * 16;
+    const int warp_row = (int)consumer * ${blocks} * 64 + threadIdx.x % 128 / 32 * ${of_warp};
 //@     end
     ${uniform}
     ${p_uniform}
@@ -685,6 +764,7 @@ for (int half = 0; half < 2; ++half) {
 //@ local function read_slab(o, held)
 //@     for _, r in ipairs(o.text.reads) do
 //@         local along = o.parts > 1 and " + (first_pair + pair) * 8" or " + pair * 8"
+//@         if o.piece then along = " + (first_pair + pair) * 8" end
 //@         local list, needed = places_of(r, along), has(r, "guard") and r.guard or "true"
 //@         local tensor, pairs = r.tensor, o.pairs
 //@         if not has(held, tensor) or held[tensor] ~= list .. " " .. needed then
@@ -705,10 +785,13 @@ for (int pair = 0; pair < ${pairs}; ++pair)
 //@     local p_elements, elements, value = o.p_elements, text.at[3], text.value
 //@     -- A tensor that is named first has a first_pair of its own in here.
 //@     local column = (o.parts > 1 and "number" or "pair") .. " * 8 + first_column + lane"
+//@     local i = o.piece and "i" or "pair"
 #pragma unroll
-for (int pair = 0; pair < ${o.pairs}; ++pair) {
+for (int ${i} = 0; ${i} < ${o.pairs}; ++${i}) {
 //@     if o.parts > 1 then
     const int number = first_pair + pair;
+//@     elseif o.piece then
+    const int pair = first_pair + i;
 //@     end
     ${ctype(t.dtype)} *at[2];
     bool inside[2];
@@ -725,7 +808,7 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
 //@     for _, r in ipairs(text.reads) do
 //@         local tensor = r.tensor
     float ${tensor}_pair[2];
-    ${tensor}_split(${tensor}_early[pair], ${tensor}_pair);
+    ${tensor}_split(${tensor}_early[${i}], ${tensor}_pair);
 //@     end
     #pragma unroll
     for (int lane = 0; lane < 2; ++lane) {
@@ -749,6 +832,39 @@ for (int pair = 0; pair < ${o.pairs}; ++pair) {
         ${first};
     if (inside[1])
         ${second};
+}
+//@ end
+//@ -- An output of sums in tensor memory, a piece of them at a time.
+//@ local function fragments_of_pieces(number)
+//@     local o = output_of(number)
+//@     local text, name = fragment_step(role.name, number, "chunk"), o.text.sums[1]
+//@     local width, type = piece_of(name), ctype(model.place[name].dtype)
+//@     local across, count, pairs = o.pairs * 8 // width, width // 2, width // 8
+//@     o.text, o.piece, o.pairs, o.uniform, o.rows = text, width, pairs, text.at[1], text.at[2]
+{
+    ${o.uniform}
+    ${o.p_uniform}
+    #pragma unroll
+    for (int piece = 0; piece < ${blocks} * ${across}; ++piece) {
+        const int block = piece / ${across}, first_pair = piece % ${across} * ${pairs};
+        ${type} ${name}_chunk[${count}];
+        __syncwarp(); // lanes differ in what they have written
+        ${name}_take(sums, block, first_pair, ${name}_chunk);
+        #pragma unroll
+        for (int half = 0; half < 2; ++half) {
+            const int row = first_row + block * ${height} + half * 8;
+            ${o.p_rows}
+            ${o.rows}
+//@     deeper()
+//@     deeper()
+//@     deeper()
+//@     read_slab(o, {})
+//@     write_slab(o)
+//@     shallower()
+//@     shallower()
+//@     shallower()
+        }
+    }
 }
 //@ end
 //@ -- All outputs of the same sums a slab at a time: it is chosen once, and so is what they read read once.
@@ -1001,7 +1117,7 @@ mma_landed();
 //@     end
 //@     for _, p in ipairs(model.place) do
 //@         local name = p.name
-//@         if p.kind == "accumulator" and not stays and not has(running, name) then
+//@         if p.kind == "accumulator" and not stays and not piece_of(name) and not has(running, name) then
 if (${name}_flies) {
     ${name}_land(sums, ${name});
     ${name}_flies = false;
@@ -1224,12 +1340,16 @@ for (int part = 1; ${more}; ++part) {
 //@         -- The chunks of a store.
 //@         storing = model.tensor[call]
 //@         for j = i, ended(i) do if role.step[j].op == "store" then read_once(j) end end
-//@         local across = step.count // blocks
+//@         local across = step.count // stacked
 //@         local pairs = chunk_columns(storing) // 8
 //@         local unroll = is_long(i) and 1 or step.count
 #pragma unroll ${unroll}
 for (int chunk = 0; chunk < ${step.count}; ++chunk) {
+//@         if all_lanes then
+    const int first_pair = chunk * ${pairs};
+//@         else
     const int block = chunk / ${across}, first_pair = chunk % ${across} * ${pairs};
+//@         end
 //@         deeper()
 //@         for j = i, ended(i) do
 //@             if role.step[j].op == "write" then part(storing, j, step.count)
@@ -1456,13 +1576,15 @@ ${call}(sums, consumer);
 //@         end
 //@     elseif op == "mma" and has(model, "memory") then
 //@         local mma, least, place = model.mma[call], opt(step, "least", 0), step.place
-//@         local column = model.column[place]
+//@         local column = columns_of(place)
 //@         local a, second = mma.operand[1].tensor, stage_of(mma.operand[2].tensor, i)
 //@         local first, last = a and stage_of(a, i), a and ", " .. own_part or ""
-//@         if not a then first = "sums.columns + " .. model.column[step.place2] end
+//@         if not a then first = columns_of(step.place2) end
 //@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
-mma_${call}(sums.columns + ${column}, ${first}, ${second}${last}, ${accumulate});
+mma_${call}(${column}, ${first}, ${second}${last}, ${accumulate});
+//@         if not piece_of(place) then
 ${place}_flies = true;
+//@         end
 //@     elseif op == "mma" then
 //@         local mma, least = model.mma[call], opt(step, "least", 0)
 //@         local a, b = mma.operand[1].tensor, mma.operand[2].tensor
@@ -1522,6 +1644,8 @@ ${place}_next = 0;
 //@         lanes(step)
 //@     elseif op == "touch" and call and stays and model.place[step.place].kind == "accumulator" then
 ${step.place}_flies = false;
+//@     elseif op == "touch" and call and piece_of(step.place) then
+//@         evaluate_pieces(step, i)
 //@     elseif op == "touch" and call then
 //@         evaluate(step, i)
 //@         note_kept(step.place)
@@ -1585,6 +1709,8 @@ parts_are_here = parts_last(parts_are_here);
 //@             global_rows(step, i)
 //@         elseif not warps and not (has(model, "direct") and has(model.direct, step.tensor)) then
 //@             global(step, i)
+//@         elseif not warps and takes_sums(i) then
+//@             fragments_of_pieces(i)
 //@         elseif i > stored_to then
 //@             local outputs = outputs_from(i)
 //@             fragments(outputs)
@@ -1623,12 +1749,17 @@ ${when}: ${call}(${place}[${c}], consumer, buffer); break;
 //@             end
 }
 //@         end
+//@     elseif op == "write" and all_lanes then
+#pragma unroll
+for (int block = 0; block < ${blocks}; ++block)
+    ${call}(part[block], consumer, buffer, block);
 //@     elseif op == "write" then
 ${call}(part, consumer, buffer);
 //@     elseif op == "fence_async" then
 ${call}();
 //@     elseif op == "store" then
 //@         local t, late = model.tensor[step.tensor], has(step, "place") and step.place
+//@         local below, above = all_lanes and "" or " + block * 64", all_lanes and "" or " - block * 64"
 //@         local at, list = late and { at = "" } or coordinates(i), {}
 //@         for d = 1, late and t.rank or 0 do at[d] = late .. "_at" .. d - 1 end
 //@         local statements = at.at
@@ -1637,11 +1768,11 @@ ${call}();
 //@             local columns = d == t.rank
 //@             if model.turned[t.name] == 1 then columns = d < t.rank end
 //@             if t.tile[d] > 1 and columns then more = " + first_pair * 8" end
-//@             if t.tile[d] > 1 and not columns then more = own_rows(" + ") .. " + block * 64" end
+//@             if t.tile[d] > 1 and not columns then more = own_rows(" + ") .. below end
 //@             list[d] = at[d] .. more
 //@         end
 //@         if has(step, "end") then
-//@             list[t.rank + 1] = "(int)" .. at[t.rank + 1] .. own_rows(" - ") .. " - block * 64"
+//@             list[t.rank + 1] = "(int)" .. at[t.rank + 1] .. own_rows(" - ") .. above
 //@         end
 //@         local places = table.concat(list, ", ")
 ${statements}

@@ -4,6 +4,7 @@
 //@ -- Fragment of a warpgroup (wgmma D, one 64-row block): warp w holds rows 16 w .. 16 w + 15; of 8 columns j
 //@ --     d[4 j + 0], d[4 j + 1]   row lane / 4,     columns 8 j + 2 (lane % 4), + 1
 //@ --     d[4 j + 2], d[4 j + 3]   row lane / 4 + 8, the same columns
+//@ -- wide: a chunk has 128 rows, warp w 32 w .. 32 w + 31, of which each 16 are such a fragment and come alone.
 //@ -- A chunk of 16-bit elements comes packed: word 2 j + h holds the pair of row half h.
 //@ -- turned: by tensor, 1 where a fragment's rows run along its innermost dim. limited: by tensor, there where rows of
 //@ -- a chunk may be left out: a chunk that is not whole is stored row by row.
@@ -15,6 +16,7 @@
 //@ param ring_bytes int
 //@ param turned table
 //@ param limited table
+//@ param wide bool
 //@ local r, instances = ring.name, roles.consumer.instances
 //@ local buffer_bytes, region_bytes = ring_bytes // ring.stages // instances, ring_bytes // instances
 
@@ -54,7 +56,8 @@ __device__ __forceinline__ void ${step.call}()
 //@ for _, t in ipairs(outputs) do
 //@     local rank, across = t.rank, turned[t.name] == 1
 //@     local width = t.tile[t.rank]
-//@     local lines = 64
+//@     local lines = wide and 128 or 64
+//@     local of_warp, place, further = wide and 32 or 16, wide and ", int block" or "", wide and " + block * 16" or ""
 //@     if across then
 //@         for d = 1, rank - 1 do if t.tile[d] > 1 then lines = t.tile[d] end end
 //@         width = lines
@@ -76,12 +79,12 @@ __device__ __forceinline__ u32 ${name}_place(u32 base, u32 at)
 //@     if bytes(dtype) == 4 then
 //@         local type = ctype(dtype)
 //@         local word, bound = type == "int" and "b32" or "f32", type == "int" and "r" or "f"
-__device__ __forceinline__ void ${name}_write(const ${type} (&part)[${width} / 2], u32 consumer, u32 buffer)
+__device__ __forceinline__ void ${name}_write(const ${type} (&part)[${width} / 2], u32 consumer, u32 buffer${place})
 {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, base = ${r}_buffer(consumer, buffer);
     #pragma unroll
     for (int i = 0; i < ${width} / 4; ++i) {
-        const u32 y = warp * 16 + lane / 4 + i % 2 * 8, x = i / 2 * 8 + lane % 4 * 2;
+        const u32 y = warp * ${of_warp}${further} + lane / 4 + i % 2 * 8, x = i / 2 * 8 + lane % 4 * 2;
 //@         if across then
 //@             local line = span // 4
         const u32 at = y / ${line} * ${t.box_bytes} + x * ${span} + y % ${line} * 4;
@@ -99,7 +102,7 @@ __device__ __forceinline__ void ${name}_write(const ${type} (&part)[${width} / 2
 }
 //@     else
 //@         local groups, trans = width % 16 == 0 and 2 or 1, across and ".trans" or ""
-__device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u32 consumer, u32 buffer)
+__device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u32 consumer, u32 buffer${place})
 {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, base = ${r}_buffer(consumer, buffer);
     #pragma unroll
@@ -108,15 +111,15 @@ __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u
         // l / 8.
 //@         if across then
 //@             local line = span // 2
-        const u32 y = warp * 16 + lane / 8 % 2 * 8, x = j * 8 + lane / 16 * 8 + lane % 8;
+        const u32 y = warp * ${of_warp}${further} + lane / 8 % 2 * 8, x = j * 8 + lane / 16 * 8 + lane % 8;
         const u32 at = y / ${line} * ${t.box_bytes} + x * ${span} + y % ${line} * 2;
 //@         else
 //@             if t.boxes > 1 then
 //@                 local within = span // 16
         const u32 chunk = j + lane / 16;
-        const u32 at = chunk / ${within} * ${t.box_bytes} + (warp * 16 + lane % 16) * ${span} + chunk % ${within} * 16;
+        const u32 at = chunk / ${within} * ${t.box_bytes} + (warp * ${of_warp}${further} + lane % 16) * ${span} + chunk % ${within} * 16;
 //@             else
-        const u32 at = (warp * 16 + lane % 16) * ${span} + (j + lane / 16) * 16;
+        const u32 at = (warp * ${of_warp}${further} + lane % 16) * ${span} + (j + lane / 16) * 16;
 //@             end
 //@         end
 //@         if groups == 2 then
@@ -152,7 +155,7 @@ __device__ __forceinline__ void ${name}_store(const arguments &args, u32 consume
 {
     if (threadIdx.x % 128 == 0) {
         ${find}
-        if (rows >= 64) {
+        if (rows >= ${lines}) {
 //@         for box = 0, t.boxes - 1 do
 //@             local at, more = box * t.box_bytes, box > 0 and " + " .. box * t.box[rank] or ""
             tma_store_${copy}(&args.${name}_map, ${r}_buffer(consumer, buffer) + ${at}${places}${more}${policy});

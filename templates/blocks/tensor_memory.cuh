@@ -1,17 +1,24 @@
 //@ -- Tensor memory: 128 lanes of so many columns of 32 bits. A block allocates once; each consumer has columns of its
 //@ -- own, and in them the sums of 64 rows: row r of a block of rows in lane 32 (r / 16) + r % 16, which is of the warp
-//@ -- that has these rows. A warp loads and stores 16 lanes of 8 columns as four registers a thread, which lie as the
-//@ -- results of a wgmma do: rows lane / 4 and 8 more, two neighbouring columns of each.
+//@ -- that has these rows; or of 128 rows (wide), row r in lane r. A warp loads and stores 16 lanes of 8 columns as
+//@ -- four registers a thread, which lie as the results of a wgmma do: rows lane / 4 and 8 more, two neighbouring
+//@ -- columns of each.
 //@ -- model: the Plan.
 //@ param model table
 //@ local consumers, all = model.role.consumer.instances, model.barrier.all_barrier
 //@ local number = model.memory.groups * consumers
 //@ local last = all.id + 1 -- where they meet at the end
 //@ local warp = model.role.producer.first_warp + model.role.producer.warps - 1
+//@ local wide = model.memory.wide == 1
+//@ local heights = model.mma[1].blocks_m * (wide and 2 or 1)
+//@ local upper = 16 << 16 -- of an address: a warp's upper 16 lanes
 //@ local done, place = model.shared["memory.done"].offset, model.shared["memory.place"].offset
 // A consumer's columns, how many groups of products it has issued, and of how many it has seen the end.
 struct products {
     u32 columns;
+//@ if model.memory.crossed == 1 then
+    u32 upper; // of what is in a warp's upper 16 lanes, or of the second consumer in its lower ones
+//@ end
     u32 groups;
     u32 seen;
 };
@@ -29,8 +36,8 @@ __device__ __forceinline__ void products_init()
         barrier_init(products_done(0, i), 1);
 }
 
-//@ -- By the last of the producer's warps, which else has the least to do. ptxas (13.0.88) makes a call of it in case
-//@ -- that it fails: in front of where roles part, or among consumers, registers would be spilled for that.
+//@ -- By the last of the producer's warps, which else has the least to do, before anything: ptxas (13.0.88) makes a
+//@ -- call of it in case that it fails, for which what is known there would be spilled.
 // The warp allocates for all consumers, and gives back what they have left.
 __device__ __forceinline__ void products_allocate()
 {
@@ -57,13 +64,19 @@ __device__ __forceinline__ void products_free()
     }
 }
 
+//@ local consumer = consumers > 1 and "u32 consumer" or ""
 // All warps of the consumers: their columns are there.
-__device__ __forceinline__ products products_begin(u32 consumer)
+__device__ __forceinline__ products products_begin(${consumer})
 {
-    products p = {0, 0, 0};
+    products p = {};
     asm volatile("bar.sync ${all.id}, ${all.threads};" ::: "memory");
     asm volatile("ld.shared.b32 %0, [%1];" : "=r"(p.columns) : "r"(shared_address(${place})) : "memory");
+//@ if model.memory.crossed == 1 then
+    p.upper = p.columns + (consumer ? 0 : ${upper});
+    p.columns += consumer * ${upper};
+//@ elseif consumers > 1 then
     p.columns += consumer * ${model.memory.each};
+//@ end
     return p;
 }
 
@@ -82,20 +95,50 @@ __device__ __forceinline__ void products_end()
 //@     end
 //@     return list
 //@ end
-//@ -- Columns of the chunks of all stores.
-//@ local function widths()
-//@     local list, known = {}, {}
-//@     for _, t in ipairs(model.tensor) do
-//@         if t.out and has(model, "turned") and has(model.turned, t.name) then
-//@             local width = t.access == "tma" and t.tile[t.rank] or model.store_columns
-//@             for d = 1, t.rank - 1 do
-//@                 if t.access == "tma" and model.turned[t.name] == 1 and t.tile[d] > 1 then width = t.tile[d] end
+//@ -- Where a place's columns begin.
+//@ local function columns_of(place)
+//@     local column = model.column[place]
+//@     if model.memory.crossed == 1 and column >= upper then return "p.upper + " .. column - upper end
+//@     return "p.columns + " .. column
+//@ end
+//@ -- Columns of the chunks of a store.
+//@ local function width_of(t)
+//@     local width = t.access == "tma" and t.tile[t.rank] or model.store_columns
+//@     for d = 1, t.rank - 1 do
+//@         if t.access == "tma" and model.turned[t.name] == 1 and t.tile[d] > 1 then width = t.tile[d] end
+//@     end
+//@     return width
+//@ end
+//@ -- Columns of what is taken of a place at once: chunks of all stores; of one whose sums threads change where they
+//@ -- are, chunks of its own, and pieces.
+//@ local function widths(place)
+//@     local list, known, stays = {}, {}, model.memory.stays == 1
+//@     local function add(width)
+//@         if not known[width] then list[#list + 1], known[width] = width, true end
+//@     end
+//@     for _, t in ipairs(stays and model.tensor or {}) do
+//@         if t.out and has(model, "turned") and has(model.turned, t.name) then add(width_of(t)) end
+//@     end
+//@     local piece = has(model, "pieces") and has(model.pieces, place) and model.pieces[place]
+//@     for i, step in ipairs(piece and model.role.consumer.step or {}) do
+//@         local stores = step.op == "write" or step.op == "global" and not has(step, "place") and step.cols > 1
+//@         if (stores or step.op == "touch") and has(step, "node") then
+//@             for _, name in ipairs(fragment_step("consumer", i).sums) do
+//@                 local t = stores and model.tensor[step.tensor]
+//@                 local chunks = t and not (has(model, "direct") and has(model.direct, t.name))
+//@                 if name == place then add(chunks and width_of(t) or piece) end
 //@             end
-//@             if not known[width] then list[#list + 1], known[width] = width, true end
 //@         end
 //@     end
 //@     return list
 //@ end
+//@ -- Threads change a place's sums where they are.
+//@ local function changed(place)
+//@     for _, step in ipairs(model.role.consumer.step) do
+//@         if step.op == "touch" and step.call and has(step, "place") and step.place == place then return true end
+//@     end
+//@ end
+//@ local gives = false
 //@ local function lines(count, text, between)
 //@     local all = {}
 //@     for i = 0, count - 1 do
@@ -105,13 +148,13 @@ __device__ __forceinline__ void products_end()
 //@ end
 //@ for _, p in ipairs(model.place) do
 //@     if p.kind == "operand" then
-//@         local blocks = model.mma[1].blocks_m
-//@         local each, first = p.registers // blocks, model.column[p.name]
+//@         local blocks = heights
+//@         local each, first = p.registers // blocks, columns_of(p.name)
 
 // An operand that threads made, before the products that read it: of 16 lanes and 4 words two a thread.
 __device__ __forceinline__ void ${p.name}_put(products p, const u32 (&a)[${blocks}][${each}])
 {
-    const u32 at = p.columns + ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
+    const u32 at = ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
 //@         for block = 0, blocks - 1 do
 //@             for _, piece in ipairs(pieces(each * 4)) do
 //@                 local count, from = piece.size * 2, piece.at * 2
@@ -129,45 +172,74 @@ __device__ __forceinline__ void ${p.name}_put(products p, const u32 (&a)[${block
 }
 //@     end
 //@     if p.kind == "accumulator" then
-//@         local blocks = model.mma[1].blocks_m
+//@         local blocks = heights
 //@         local each, n = p.cols // 2, p.cols
 //@         local type, bound = ctype(p.dtype), ctype(p.dtype) == "int" and "r" or "f"
-//@         local first = model.column[p.name]
-//@         for _, taken in ipairs(model.memory.stays == 1 and widths() or {}) do
+//@         local first, below = columns_of(p.name), wide and "(block << 20)" or "block * " .. n
+//@         for _, taken in ipairs(widths(p.name)) do
 //@             local count = taken // 2
 
-// ${taken} columns of 64 rows; zeros where no product was made.
-__device__ __forceinline__ void ${p.name}_take(products p, bool there, int block, int first_pair, ${type} (&d)[${count}])
+//@             local stays = model.memory.stays == 1
+//@             local there, zeros = stays and "bool there, " or "", stays and "; zeros where no product was made" or ""
+// ${taken} columns of a warp's 16 rows${zeros}.
+__device__ __forceinline__ void ${p.name}_take(products p, ${there}int block, int first_pair, ${type} (&d)[${count}])
 {
-    const u32 at = p.columns + ${first} + block * ${n} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
+    const u32 at = ${first} + ${below} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
+//@             if stays then
     #pragma unroll
     for (int i = 0; i < ${count}; ++i)
         d[i] = 0;
     if (there) {
+//@                 deeper()
+//@             end
 //@             for _, piece in ipairs(pieces(taken)) do
 //@                 local count, from = piece.size * 4, piece.at * 4
-//@                 local holes = lines(count, function(i) return "%" .. i end, ', "\n                     "')
+//@                 local holes = lines(count, function(i) return "%" .. i end, ', "\n                 "')
 //@                 local bindings = lines(count, function(i) return '"=' .. bound .. '"(d[' .. from + i .. "])" end,
-//@                     ",\n                       ")
+//@                     ",\n                   ")
 //@                 local column = piece.at * 8
-        asm volatile("tcgen05.ld.sync.aligned.16x256b.x${piece.size}.b32 {${holes}}, [%${count}];"
-                     : ${bindings}
-                     : "r"(at + ${column})
-                     : "memory");
+    asm volatile("tcgen05.ld.sync.aligned.16x256b.x${piece.size}.b32 {${holes}}, [%${count}];"
+                 : ${bindings}
+                 : "r"(at + ${column})
+                 : "memory");
 //@             end
-        asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
-        #pragma unroll
-        for (int i = 0; i < ${count}; ++i)
-            asm volatile("" : "+${bound}"(d[i])); // no use of a register before the wait for it
+    asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+    #pragma unroll
+    for (int i = 0; i < ${count}; ++i)
+        asm volatile("" : "+${bound}"(d[i])); // no use of a register before the wait for it
+//@             if stays then
+//@                 shallower()
     }
+//@             end
 }
 //@         end
-//@         if model.memory.stays == 0 then
+//@         local piece = has(model, "pieces") and has(model.pieces, p.name) and model.pieces[p.name]
+//@         if piece and changed(p.name) then
+//@             local count = piece // 2
+//@             gives = true
+
+// ${piece} columns of a warp's 16 rows go back; see sums_given.
+__device__ __forceinline__ void ${p.name}_give(products p, int block, int first_pair, const ${type} (&d)[${count}])
+{
+    const u32 at = ${first} + ${below} + first_pair * 8 + (threadIdx.x % 128 / 32 << 21);
+//@             for _, part in ipairs(pieces(piece)) do
+//@                 local count, from = part.size * 4, part.at * 4
+//@                 local holes = lines(count, function(i) return "%" .. i + 1 end, ', "\n                 "')
+//@                 local bindings = lines(count, function(i) return '"' .. bound .. '"(d[' .. from + i .. "])" end,
+//@                     ",\n                   ")
+//@                 local column = part.at * 8
+    asm volatile("tcgen05.st.sync.aligned.16x256b.x${part.size}.b32 [%0], {${holes}};" ::"r"(at + ${column}),
+                 ${bindings}
+                 : "memory");
+//@             end
+}
+//@         end
+//@         if model.memory.stays == 0 and not piece then
 
 // The sums, once their products have ended.
 __device__ __forceinline__ void ${p.name}_land(products p, ${type} (&d)[${blocks}][${each}])
 {
-    const u32 at = p.columns + ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
+    const u32 at = ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
 //@         for block = 0, blocks - 1 do
 //@             for _, piece in ipairs(pieces(n)) do
 //@                 local count, from = piece.size * 4, piece.at * 4
@@ -196,7 +268,7 @@ __device__ __forceinline__ void ${p.name}_land(products p, ${type} (&d)[${blocks
 // Sums that threads computed on, before the products that add to them.
 __device__ __forceinline__ void ${p.name}_put(products p, const ${type} (&d)[${blocks}][${each}])
 {
-    const u32 at = p.columns + ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
+    const u32 at = ${first} + (threadIdx.x % 128 / 32 << 21); // this warp's lanes
 //@             for block = 0, blocks - 1 do
 //@                 for _, piece in ipairs(pieces(n)) do
 //@                     local count, from = piece.size * 4, piece.at * 4
@@ -214,4 +286,12 @@ __device__ __forceinline__ void ${p.name}_put(products p, const ${type} (&d)[${b
 }
 //@         end
 //@     end
+//@ end
+//@ if gives then
+
+// What went back is there: for this warp's loads, and for products behind a fence.
+__device__ __forceinline__ void sums_given()
+{
+    asm volatile("tcgen05.wait::st.sync.aligned;" ::: "memory");
+}
 //@ end

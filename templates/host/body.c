@@ -2,65 +2,8 @@
 //@ -- KERNEL, a macro that each defines.
 //@ param host table
 //@ local NAME, T = host.name, host.types
-/* A launch's bytes are copied by a function that load chooses, as what a compiler puts in the place of memcpy takes
- * registers that every machine has. Where a machine has AVX, straight lines of it are faster than libc's memcpy, which
- * finds out the size each time. */
-#if defined(__GNUC__) && defined(__x86_64__)
-typedef uint64_t lanes __attribute__((vector_size(32), aligned(8), may_alias));
-
-/* memcpy of a launch's parameters; the last 32 bytes overlap those before. */
-__attribute__((target("avx"))) TOGETHER static void *copy_avx(void *to, const void *from, size_t bytes)
-{
-    enum { turns = sizeof(struct ${NAME}_params) / sizeof(lanes) };
-    const size_t last = sizeof(struct ${NAME}_params) - sizeof(lanes);
-    lanes *t = (lanes *)to;
-    const lanes *f = (const lanes *)from;
-    int i;
-#if defined(__clang__) || __GNUC__ >= 8
-#pragma GCC unroll 256
-#endif
-    for (i = 0; i < turns; i++)
-        t[i] = f[i];
-    *(lanes *)((unsigned char *)to + last) = *(const lanes *)((const unsigned char *)from + last);
-    __builtin_ia32_vzeroupper(); /* compilers add it by themselves only where they optimise */
-    (void)bytes;
-    return to;
-}
-#endif
-
-static void choose_copy(struct ${T}_state *k)
-{
-    k->copy = memcpy;
-#if defined(__GNUC__) && defined(__x86_64__)
-    if (__builtin_cpu_supports("avx"))
-        k->copy = copy_avx;
-#endif
-}
-
-/* In a copy of variant v's launch, where `slot` has it loaded. 0, or why it is none. */
-INLINE int fill_launch(const struct ${T}_state *k, const struct ${T}_slot *slot, int shape, int v, int patched,
-                const struct ${NAME}_args *args, const struct tensor *t, struct ${NAME}_params *p, struct ${T}_error *error)
-{
-    int64_t n[5];
-    int status = patch(k, shape, v, patched, args, t, p->word, error);
-    p->function = slot->function;
-    count_work(args, v, slot->resident, n);
-//@ if host.body then
-#ifdef KERNEL_LISTS
-//@ end
-//@ if host.body or host.lists then
-    p->list = slot->list;
-    p->list_grid = (uint32_t)n[4];
-//@ end
-//@ if host.body then
-#endif
-//@ end
-    return status ? status : put_grid(n, p->grid, error);
-}
-
 /* Any arguments: those that are refused, empty tensors, maps that the driver encodes. */
-APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p,
-                               struct ${T}_error *error)
+APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p, struct ${T}_error *error)
 {
     const struct target *target = kernel->state.target ? &targets[kernel->state.target - 1] : NULL;
     struct tensor t[tensors_in_all];
@@ -70,8 +13,12 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
         return status;
     resolve(args, 0, t);
     status = check_tensors(&tables, t, error);
+//@ if host.body or host.part.maps then
+    if (!status)
+        place_empty(&tables, t);
+//@ end
     if (!target)
-        return status ? status : fail(error, ${T}_INVALID, 0, "the kernel is not loaded");
+        return status ? status : REFUSE("the kernel is not loaded");
     last = target->first + target->own - 1;
     v = target->first;
 //@ if host.body then
@@ -94,7 +41,7 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
     if (!status) {
         memcpy(p, &launches[v].p, sizeof *p);
         status = fill_launch(&kernel->state, &kernel->slot[v - target->first], images[v].shape, v,
-                      kernel->state.static_images, args, t, p, error);
+                             kernel->state.static_images, args, t, p, error);
     }
     if (status != ${T}_INVALID)
         return status;
@@ -106,28 +53,13 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
     return ${T}_OK;
 }
 
-/* Arguments that need no substitute, in a variant whose tensors they fit. Returns whether *p is filled. The copy comes
- * first: nothing but pointers must be kept across it. */
-INLINE int ordinary(const struct ${T}_state *k, const struct ${T}_slot *slot, const struct ${NAME}_args *args, int dense,
-                    int shape, int v, struct ${NAME}_params *p)
-{
-    struct tensor t[tensors_in_all];
-    k->copy(p, &launches[v].p, sizeof *p);
-    resolve(args, dense, t);
-    if (!LIKELY(odd_tensors(t, dense) >> 63 == 0))
-        return 0;
-    assume_ordinary(args, t);
-    return LIKELY(fits(shape, t)) && !fill_launch(k, slot, shape, v, 1, args, t, p, NULL);
-}
-
 APART static int params_of_strided(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p)
 {
     return params_of_ordinary(kernel, args, 0, p);
 }
 
 /* What follows it; launch calls it without a detour through the linker's table. */
-TOGETHER APART static int prepare(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p,
-                                  struct ${T}_error *error)
+TOGETHER APART static int prepare(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p, struct ${T}_error *error)
 {
     if (LIKELY(odd_sizes(args) >> 63 == 0) &&
         (all_dense(args) ? params_of_ordinary(kernel, args, 1, p) : params_of_strided(kernel, args, p)))
@@ -135,8 +67,7 @@ TOGETHER APART static int prepare(const struct ${NAME} *kernel, const struct ${N
     return params_of_any(kernel, args, p, error);
 }
 
-int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *params,
-                   struct ${T}_error *error)
+int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *params, struct ${T}_error *error)
 {
     return prepare(kernel, args, params, error);
 }
@@ -144,12 +75,10 @@ int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args
 /* ---- what the header declares ----------------------------------------------------------------------------------- */
 
 //@ if host.part.tuned then
-static int load_wanted(struct ${NAME} *kernel, const struct ${T}_driver *driver, const struct wanted *wanted,
-                       struct ${T}_error *error)
+static int load_wanted(struct ${NAME} *kernel, const struct ${T}_driver *driver, const struct wanted *wanted, struct ${T}_error *error)
 {
     int status = load_kernel(&kernel->state, kernel->slot, &tables, driver, wanted, error);
-    if (!status)
-        choose_copy(&kernel->state);
+    kernel->state.copy = status ? NULL : COPY;
     return status;
 }
 
@@ -163,8 +92,7 @@ int ${NAME}_load(struct ${NAME} *kernel, const struct ${T}_driver *driver, struc
 int ${NAME}_load(struct ${NAME} *kernel, const struct ${T}_driver *driver, struct ${T}_error *error)
 {
     int status = load_kernel(&kernel->state, kernel->slot, &tables, driver, error);
-    if (!status)
-        choose_copy(&kernel->state);
+    kernel->state.copy = status ? NULL : COPY;
     return status;
 }
 
@@ -204,8 +132,7 @@ int ${NAME}_debug_report(const struct ${NAME} *kernel, void (*tell)(void *contex
 #ifndef KERNEL_WORKSPACE
 //@ end
 //@ if host.body or host.workspace == 0 then
-int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *args, uint64_t *bytes,
-                      struct ${T}_error *error)
+int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *args, uint64_t *bytes, struct ${T}_error *error)
 {
     (void)kernel;
     *bytes = 0;
@@ -225,18 +152,25 @@ int ${NAME}_unload(struct ${NAME} *kernel, struct ${T}_error *error)
     return unload_kernel(&kernel->state, kernel->slot, &tables, error);
 }
 
-TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream,
-                            struct ${T}_error *error)
+TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream, struct ${T}_error *error)
 {
+//@ local list, more = "", ""
+//@ if host.part.clusters then more = host.body and ", clusters ? p.cluster : alone" or ", p.cluster" end
+//@ if host.part.clusters then list = ", alone" end
+//@ if host.part.programmatic then
+//@     more = more .. (host.body and ", programmatic ? p.programmatic : 0" or ", p.programmatic")
+//@ end
+//@ if host.part.programmatic then list = list .. ", 0" end
+//@ if host.body or host.lists and host.part.clusters then
+    static const uint32_t alone[3] = {1, 1, 1}; /* a block without a cluster */
+//@ end
     struct ${NAME}_params p ALIGNED;
     struct launch_attribute attribute[2];
     struct launch_config config;
-    static const uint32_t alone[3] = {1, 1, 1}; /* a block without a cluster */
-    void *arguments[1];
+    void *arguments[] = {p.word}; /* one struct is the kernel's only parameter; the driver copies it */
     int result, status = prepare(kernel, args, &p, error);
     if (status || p.grid[0] == 0)
         return status;
-    arguments[0] = p.word; /* one struct is the kernel's only parameter; the driver copies it */
 //@ if host.body then
 #ifdef KERNEL_LISTS
 //@ end
@@ -244,7 +178,7 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
     if (p.list) {
         uint32_t grid[3] = {1, 1, 1};
         grid[0] = p.list_grid;
-        configure(&config, attribute, grid, p.list_threads, 0, alone, 0, stream);
+        config = configure(attribute, grid, p.list_threads, 0, stream${list});
         result = kernel->state.driver.launch(&config, p.list, arguments, NULL);
         if (result)
             return driver_fault(error, result, "cuLaunchKernelEx of its list of turns", tables.name);
@@ -253,8 +187,7 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
 //@ if host.body then
 #endif
 //@ end
-    configure(&config, attribute, p.grid, p.threads, p.shared_bytes, clusters ? p.cluster : alone,
-              programmatic ? p.programmatic : 0, stream);
+    config = configure(attribute, p.grid, p.threads, p.shared_bytes, stream${more});
     result = kernel->state.driver.launch(&config, p.function, arguments, NULL);
 //@ if host.debug then
     if (result && error) {
@@ -268,21 +201,11 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
 
 void ${NAME}_info(const struct ${NAME} *kernel, struct ${NAME}_info *info)
 {
-    const struct target *t = kernel->state.target == 0 ? NULL : &targets[kernel->state.target - 1];
-    info->name = tables.name;
-    info->generator = ${host.generator};
-    info->arch = t ? t->arch : "";
-    info->capability = kernel->state.capability;
-    info->driver_version = kernel->state.driver_version;
-    info->tensor = tensors;
-    info->tensor_count = tensors_in_all;
-    info->variant = t ? &variants[t->first] : variants;
-    info->variant_count = t ? t->count : 0;
-    info->static_images = kernel->state.static_images;
-    info->images = kernel->state.images;
+    const struct target *t = kernel->state.target ? &targets[kernel->state.target - 1] : NULL;
+    const struct ${NAME}_info told = {
+        tables.name, ${host.generator}, t ? t->arch : "", kernel->state.capability, kernel->state.driver_version, tensors, tensors_in_all,
+        t ? &variants[t->first] : variants, t ? t->count : 0, kernel->state.static_images, kernel->state.images};
+    *info = told;
 }
 
-const char *${NAME}_strerror(int status)
-{
-    return status_words(status);
-}
+const char *${NAME}_strerror(int status) { return status_words(status); }

@@ -1,12 +1,9 @@
-//@ -- What the functions of fast.h and a kernel's own call of the launcher.
+//@ -- What a kernel calls of the launcher that it shares with others.
 //@ param host table
-//@ local T, STATIC = host.types, host.linkage
-${STATIC}int refuse_grid(const int64_t *n, struct ${T}_error *error);
-//@ if host.part.maps then
-${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, uint64_t *map, const struct tensor *t,
-    struct ${T}_error *error);
-//@ end
-//@ if host.shared then
+//@ local T = host.types
+#define REFUSE(...) fail(error, ${T}_INVALID, 0, __VA_ARGS__)
+int refuse_grid(const int64_t *n, struct ${T}_error *error);
+int encode_map(const struct ${T}_state *k, const struct map *m, uint64_t *map, const struct tensor *t, struct ${T}_error *error);
 int fail(struct ${T}_error *error, int status, int result, const char *format, ...);
 int driver_fault(struct ${T}_error *error, int result, const char *call, const char *of);
 const char *status_words(int status);
@@ -15,7 +12,7 @@ int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tabl
 int unload_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, struct ${T}_error *error);
 int check_sizes(const struct tables *of, const void *args, struct ${T}_error *error);
 int check_tensors(const struct tables *of, const struct tensor *tensor, struct ${T}_error *error);
+void place_empty(const struct tables *of, struct tensor *tensor);
 int refuse_alignment(const struct tables *of, int target, const struct tensor *tensor, struct ${T}_error *error);
 int refuse_picture(const char *tensor, int dim, int64_t pixels, int takes, struct ${T}_error *error);
 int refuse_workspace(const void *workspace, const char *bytes, struct ${T}_error *error);
-//@ end

@@ -10,21 +10,30 @@ APART ${STATIC}int check_sizes(const struct tables *of, const void *args, struct
     int i;
     for (i = 0; i < of->size_count; i++) {
         const struct size *s = &of->size[i];
-        int64_t v;
+        const long long most = s->limit, multiple = s->multiple;
+        long long v; /* of 64 bits, as it is */
         memcpy(&v, (const unsigned char *)args + s->at, sizeof v);
         if (v < 0)
-            return fail(error, ${T}_INVALID, 0, "%s is %lld, which is no size; write 0 or more", s->name, (long long)v);
-        if (v > s->limit)
-            return fail(error, ${T}_INVALID, 0, "%s is %lld, past %lld, the most that the kernel counts to; split the "
-                        "work", s->name, (long long)v, (long long)s->limit);
-        if (v % s->multiple != 0)
-            return fail(error, ${T}_INVALID, 0, "%s is %lld, no multiple of %lld; pad it to %lld", s->name,
-                        (long long)v, (long long)s->multiple, (long long)((v / s->multiple + 1) * s->multiple));
+            return REFUSE("%s is %lld, which is no size; write 0 or more", s->name, v);
+        if (v > most)
+            return REFUSE("%s is %lld, past %lld, the most that the kernel counts to; split the work", s->name, v,
+                          most);
+        if (v % multiple != 0)
+            return REFUSE("%s is %lld, no multiple of %lld; pad it to %lld", s->name, v, multiple,
+                          (v / multiple + 1) * multiple);
     }
     return ${T}_OK;
 }
 
 //@ end
+INLINE int is_empty(const struct tensor *t, int rank)
+{
+    int empty = 0, d;
+    for (d = 0; d < rank; d++)
+        empty |= t->dim[d] <= 0;
+    return empty;
+}
+
 /* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^${map.stride_bits} bytes, none of a
  * tensor that is written below its row. */
 APART ${STATIC}int check_tensors(const struct tables *of, const struct tensor *tensor, struct ${T}_error *error)
@@ -33,119 +42,128 @@ APART ${STATIC}int check_tensors(const struct tables *of, const struct tensor *t
     for (i = 0; i < of->tensor_count; i++) {
         const struct ${T}_tensor *about = &of->tensor[i];
         const struct tensor *t = &tensor[i];
-        const int64_t row = t->dim[about->rank - 1];
-        const uint64_t end = ((uint64_t)1 << ${map.stride_bits}) / about->element_bytes;
-        int empty = 0;
-        for (d = 0; d < (int)about->rank; d++) {
-            const long long extent = (long long)t->dim[d];
-            empty |= extent <= 0;
+        const long long row = t->dim[about->rank - 1];
+        const unsigned long long address = t->address, end = ((uint64_t)1 << ${map.stride_bits}) / about->element_bytes;
+        const int rank = (int)about->rank;
+//@ if host.part.operands then
+        for (d = 0; d < rank; d++) {
+            const long long extent = t->dim[d];
             if (extent < 0 && of->operand[i].signs >> d & 1)
-                return fail(error, ${T}_INVALID, 0, "extent %d of %s is %lld; the sizes must not make it negative", d,
-                            about->name, extent);
+                return REFUSE("extent %d of %s is %lld; the sizes must not make it negative", d, about->name, extent);
             if (extent > ${map.most_extent} && of->operand[i].large >> d & 1)
-                return fail(error, ${T}_INVALID, 0, "extent %d of %s is %lld, past 2^${map.extent_bits}, the most of a "
-                            "tensor map; split the work [${map.extent}]", d, about->name, extent);
+                return REFUSE("extent %d of %s is %lld, past 2^${map.extent_bits}, the most of a tensor map; split the work [${map.extent}]", d, about->name, extent);
         }
-//@ if host.part.pointers then
-        if (t->address == 0 && !empty && !of->operand[i].may_be_null && of->operand[i].pointers)
-            return fail(error, ${T}_INVALID, 0, "%s is NULL; pass the device address of an array of the slices' "
-                        "addresses", about->name);
-        if (of->operand[i].pointers && t->address % 8 != 0)
-            return fail(error, ${T}_INVALID, 0, "%s is 0x%llx, no multiple of 8 bytes, and so no array of addresses; "
-                        "pass that of the slices' addresses on the device", about->name,
-                        (unsigned long long)t->address);
 //@ end
-        if (t->address == 0 && !empty && !of->operand[i].may_be_null)
-            return fail(error, ${T}_INVALID, 0, "%s is NULL; pass the tensor's device address", about->name);
-        if (t->address >> ${map.address_bits} != 0)
-            return fail(error, ${T}_INVALID, 0, "%s is 0x%llx, at or past 2^${map.address_bits}, so no device address "
-                        "[${map.address}]", about->name, (unsigned long long)t->address);
-        for (d = 0; d + 1 < (int)about->rank; d++) {
-            const long long stride = (long long)t->stride[d];
-            if (t->dim[d] <= 1)
-                continue;
-            if ((uint64_t)stride >= end)
-                return fail(error, ${T}_INVALID, 0, "%s_stride[%d] is %lld elements of %u bytes; strides are 0 or more "
-                            "and below 2^${map.stride_bits} bytes, %llu elements [${map.stride}]", about->name, d, stride,
-                            (unsigned)about->element_bytes, (unsigned long long)end);
-            if (about->out && stride < row)
-                return fail(error, ${T}_INVALID, 0, "%s_stride[%d] is %lld elements, and the tensor, which is written, "
-                            "would overlap itself: its rows have %lld; write %lld or more", about->name, d, stride,
-                            (long long)row, (long long)row);
+//@ if host.part.pointers then
+        if (address == 0 && !is_empty(t, rank) && !of->operand[i].may_be_null && of->operand[i].pointers)
+            return REFUSE("%s is NULL; pass the device address of an array of the slices' addresses", about->name);
+        if (of->operand[i].pointers && address % 8 != 0)
+            return REFUSE("%s is 0x%llx, no multiple of 8 bytes, and so no array of addresses; pass that of the "
+                          "slices' addresses on the device", about->name, address);
+//@ end
+//@ local null = host.part.operands and " && !of->operand[i].may_be_null" or ""
+        if (address == 0 && !is_empty(t, rank)${null})
+            return REFUSE("%s is NULL; pass the tensor's device address", about->name);
+        if (address >> ${map.address_bits} != 0)
+            return REFUSE("%s is 0x%llx, at or past 2^${map.address_bits}, so no device address [${map.address}]", about->name, address);
+        for (d = 0; d + 1 < rank; d++) {
+            const long long stride = t->stride[d];
+            if (t->dim[d] > 1 && (unsigned long long)stride >= end)
+                return REFUSE("%s_stride[%d] is %lld elements of %u bytes; strides are 0 or more and below 2^${map.stride_bits} bytes, "
+                              "%llu elements [${map.stride}]", about->name, d, stride, (unsigned)about->element_bytes, end);
+            if (t->dim[d] > 1 && about->out && stride < row)
+                return REFUSE("%s_stride[%d] is %lld elements, and the tensor, which is written, would overlap itself: "
+                              "its rows have %lld; write %lld or more", about->name, d, stride, row, row);
         }
     }
     return ${T}_OK;
 }
 
+//@ if host.part.maps then
+//@     local alone = {}
+//@     if host.part.operands then alone[1] = "(tensor[i].address == 0 && of->operand[i].may_be_null)" end
+//@     if host.part.pointers then alone[2] = "of->operand[i].pointers" end
+//@     local kept = #alone > 0 and " && !(" .. table.concat(alone, " || ") .. ")" or ""
+/* The map of an empty tensor lies where the first other tensor does: a load whose box is outside of its map touches the
+ * map's address [H200], and a tensor of no elements need not have memory. */
+APART ${STATIC}void place_empty(const struct tables *of, struct tensor *tensor)
+{
+    uint64_t address = 0;
+    int i;
+    for (i = of->tensor_count; i-- > 0;)
+        if (!is_empty(&tensor[i], (int)of->tensor[i].rank)${kept})
+            address = tensor[i].address & ~(uint64_t)127;
+    for (i = 0; i < of->tensor_count; i++)
+        if (address && is_empty(&tensor[i], (int)of->tensor[i].rank)${kept})
+            tensor[i].address = address;
+}
+
+//@ end
 /* Which tensor keeps the variant that asks least from being taken, and what would do. */
-APART ${STATIC}int refuse_alignment(const struct tables *of, int target, const struct tensor *tensor,
-                             struct ${T}_error *error)
+APART ${STATIC}int refuse_alignment(const struct tables *of, int target, const struct tensor *tensor, struct ${T}_error *error)
 {
     int i, d;
     for (i = 0; i < of->tensor_count; i++) {
         const struct ${T}_tensor *about = &of->tensor[i];
         const struct rule *r = &of->rule[(target - 1) * of->tensor_count + i];
         const struct tensor *t = &tensor[i];
-        const unsigned long long align = r->align, element = about->element_bytes;
-        const unsigned long long address = (unsigned long long)t->address;
-        const unsigned long long row = (unsigned long long)t->dim[about->rank - 1] * element;
+        const unsigned long long align = r->align, element = about->element_bytes, address = t->address;
+        const long long row = t->dim[about->rank - 1];
 //@ if host.part.pointers then
         if (of->operand[i].pointers && t->align % align != 0)
-            return fail(error, ${T}_INVALID, 0, "%s_align is %llu, no multiple of %llu bytes, which the addresses of "
-                        "its slices must be multiples of", about->name, (unsigned long long)t->align, align);
+            return REFUSE("%s_align is %llu, no multiple of %llu bytes, which the addresses of its slices must be "
+                          "multiples of", about->name, (unsigned long long)t->align, align);
         if (address % align != 0 && !of->operand[i].pointers)
 //@ else
         if (address % align != 0)
 //@ end
-            return fail(error, ${T}_INVALID, 0,
-                        "%s is 0x%llx, no multiple of %llu bytes; move the tensor's start, to 0x%llx for example [%s]",
-                        about->name, address, align, address - address % align,
-                        r->map ? "${map.address_align}" : "ALIGN");
+            return REFUSE("%s is 0x%llx, no multiple of %llu bytes; move the tensor's start, to 0x%llx for example "
+                          "[%s]", about->name, address, align, address - address % align, r->map ? "${map.address_align}" : "ALIGN");
         for (d = 0; d + 1 < (int)about->rank; d++) {
             const unsigned long long bytes = pitch(t, d, element);
             if (bytes % align != 0)
-                return fail(error, ${T}_INVALID, 0,
-                            "the stride of dimension %d of %s is %lld elements of %s, %llu bytes, no multiple of %llu; "
-                            "pad it to %llu elements and pass that as %s_stride[%d] [%s]", d, about->name,
-                            (long long)t->stride[d], about->dtype, bytes, align, (bytes / align + 1) * align / element,
-                            about->name, d, r->map ? "${map.stride_align}" : "ALIGN");
+                return REFUSE("the stride of dimension %d of %s is %lld elements of %s, %llu bytes, no multiple of "
+                              "%llu; pad it to %llu elements and pass that as %s_stride[%d] [%s]", d, about->name,
+                              (long long)t->stride[d], about->dtype, bytes, align,
+                              (bytes / align + 1) * align / element, about->name, d, r->map ? "${map.stride_align}" : "ALIGN");
         }
-        if (r->whole_rows && row % align != 0)
-            return fail(error, ${T}_INVALID, 0,
-                        "rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu "
-                        "elements", about->name, (long long)t->dim[about->rank - 1], about->dtype, align,
-                        (row / align + 1) * align / element);
+        if (r->whole_rows && (unsigned long long)row * element % align != 0)
+            return REFUSE("rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu "
+                          "elements", about->name, row, about->dtype, align,
+                          ((unsigned long long)row * element / align + 1) * align / element);
+//@ if host.part.fixed then
         for (d = 0; d + 1 < (int)about->rank; d++)
             if (r->fixed[d] && t->stride[d] != r->fixed[d])
-                return fail(error, ${T}_INVALID, 0, "the stride of dimension %d of %s is %lld elements, and the kernel "
-                            "is made for %lld; pass 0 for a tensor that lies densely, or copy it [STRIDE]", d,
-                            about->name, (long long)t->stride[d], (long long)r->fixed[d]);
+                return REFUSE("the stride of dimension %d of %s is %lld elements, and the kernel is made for %lld; "
+                              "pass 0 for a tensor that lies densely, or copy it [STRIDE]", d, about->name,
+                              (long long)t->stride[d], (long long)r->fixed[d]);
+//@ end
     }
-    return fail(error, ${T}_INVALID, 0, "no variant takes these arguments");
+    return REFUSE("no variant takes these arguments");
 }
 
 APART ${STATIC}int refuse_grid(const int64_t *n, struct ${T}_error *error)
 {
 //@ if host.part.lists then
     if ((uint64_t)n[4] > 2147483647)
-        return fail(error, ${T}_INVALID, 0, "the sizes ask for %lld lists of turns, and a grid has 2147483647 blocks at "
-                    "most", (long long)n[4]);
+        return REFUSE("the sizes ask for %lld lists of turns, and a grid has 2147483647 blocks at most",
+                      (long long)n[4]);
 //@ end
 //@ if host.part.counted then
     if (n[3] > 2147483647)
-        return fail(error, ${T}_INVALID, 0, "the sizes ask for %lld tiles, and blocks count up to 2147483647 of them; "
-                    "split the work", (long long)n[3]);
+        return REFUSE("the sizes ask for %lld tiles, and blocks count up to 2147483647 of them; split the work",
+                      (long long)n[3]);
 //@ end
-    return fail(error, ${T}_INVALID, 0, "the sizes ask for a grid of %lld x %lld x %lld blocks, more than 2147483647 x "
-                "65535 x 65535; split the work", (long long)n[0], (long long)n[1], (long long)n[2]);
+    return REFUSE("the sizes ask for a grid of %lld x %lld x %lld blocks, more than 2147483647 x 65535 x 65535; split "
+                  "the work", (long long)n[0], (long long)n[1], (long long)n[2]);
 }
 //@ if host.part.windows then
 
 /* An image along which no window lies, as no driver takes it, or one that is too long for the walk. */
 APART ${STATIC}int refuse_picture(const char *tensor, int dim, int64_t pixels, int takes, struct ${T}_error *error)
 {
-    return fail(error, ${T}_INVALID, 0, "dim %d of %s is %lld pixels; with its padding a window takes %d, and up to "
-                "2147483647 can be", dim + 1, tensor, (long long)pixels, takes);
+    return REFUSE("dim %d of %s is %lld pixels; with its padding a window takes %d, and up to 2147483647 can be",
+                  dim + 1, tensor, (long long)pixels, takes);
 }
 //@ end
 //@ if host.part.workspace then
@@ -153,9 +171,7 @@ APART ${STATIC}int refuse_picture(const char *tensor, int dim, int64_t pixels, i
 APART ${STATIC}int refuse_workspace(const void *workspace, const char *bytes, struct ${T}_error *error)
 {
     if (!workspace)
-        return fail(error, ${T}_INVALID, 0, "workspace is NULL; pass the device address of %s, zero before the first "
-                    "launch", bytes);
-    return fail(error, ${T}_INVALID, 0, "workspace is 0x%llx, no multiple of 16 bytes",
-                (unsigned long long)(uintptr_t)workspace);
+        return REFUSE("workspace is NULL; pass the device address of %s, zero before the first launch", bytes);
+    return REFUSE("workspace is 0x%llx, no multiple of 16 bytes", (unsigned long long)(uintptr_t)workspace);
 }
 //@ end

@@ -5,21 +5,20 @@
 //@ local NAME, T = host.name, host.types
 //@ if not host.shared then
 /* ---- the kernels ----------------------------------------------------------------------------------------------- */
+
 //@ end
 //@ for n, i in ipairs(host.image) do
 //@     local number = n - 1
 //@     if i.source_chunks > 0 then
-
-/* ${i.entry} for ${i.arch}: CUDA, compiled by load. */
 static const char *const source_${number}[] = {
+    /* ${i.entry} for ${i.arch}: CUDA, compiled by load */
     ${i.source}
     NULL
 };
 //@     end
 //@     if i.cubin_bytes > 0 then
-
-/* ${i.entry} for ${i.arch}: a cubin. */
 static const union {
+    /* ${i.entry} for ${i.arch}: a cubin */
     unsigned char bytes[${i.cubin_bytes}];
     uint64_t align;
 } cubin_${number} = {{
@@ -29,9 +28,8 @@ static const union {
 }};
 //@     end
 //@     if i.ptx_chunks > 0 then
-
-/* ${i.entry} for ${i.arch}: PTX, for devices newer than that. */
 static const char *const ptx_${number}[] = {
+    /* ${i.entry} for ${i.arch}: PTX, for devices newer than that */
     ${i.ptx}
     NULL
 };
@@ -53,68 +51,64 @@ static const char *const ptx_${number}[] = {
 //@     rows[n] = "{" .. csv(row) .. "}"
 //@ end
 //@ local all = csv(rows)
-static const struct image images[] = {
-    ${all}
-};
-
+static const struct image images[] = {${all}};
 static const struct ${T}_variant variants[] = {
 //@ for _, i in ipairs(host.image) do
 //@     local programmatic = i.programmatic and 1 or 0
     {"${i.variant}", "${i.entry}", "${i.arch}", ${i.threads}, ${i.shared_bytes}, {${i.cluster.x}, ${i.cluster.y}, ${i.cluster.z}}, ${programmatic}, ${i.param_bytes}, ${i.registers}},
 //@ end
 };
-
 static const struct target targets[] = {
 //@ for _, t in ipairs(host.target) do
 //@     local own = #t.image
     {"${t.arch}", ${t.major}, ${t.minor}, ${t.exact}, ${t.newer}, ${t.first}, ${own}, ${t.count}, ${t.shared_bytes}},
 //@ end
 };
-
-/* Tensors by number. */
 //@ local names = {}
 //@ for n, t in ipairs(host.tensor) do names[n] = "at_" .. t.name .. ", " end
 //@ local all = table.concat(names)
-enum { ${all}tensors_in_all };
-
+enum { ${all}tensors_in_all }; /* by number */
 static const struct ${T}_tensor tensors[] = {
 //@ for _, t in ipairs(host.tensor) do
     {"${t.name}", "${t.dtype}", "${t.shape}", ${t.bytes}, ${t.rank}, ${t.align}, ${t.best_align}, ${t.out}},
 //@ end
 };
-
-//@ rows = {}
-//@ for n, t in ipairs(host.tensor) do
-//@     local signs, large = 0, 0
-//@     for _, d in ipairs(t.dim) do
-//@         signs = signs + (d.may_be_negative and 1 << d.index or 0)
-//@         large = large + (d.may_be_large and 1 << d.index or 0)
+//@ if host.part.operands then
+//@     rows = {}
+//@     for n, t in ipairs(host.tensor) do
+//@         local signs, large = 0, 0
+//@         for _, d in ipairs(t.dim) do
+//@             signs = signs + (d.may_be_negative and 1 << d.index or 0)
+//@             large = large + (d.may_be_large and 1 << d.index or 0)
+//@         end
+//@         local row = { t.may_be_null and 1 or 0, signs, large }
+//@         if host.part.pointers then row[4] = t.pointers and 1 or 0 end
+//@         rows[n] = "{" .. csv(row) .. "}"
 //@     end
-//@     local row = { t.may_be_null and 1 or 0, signs, large }
-//@     if host.part.pointers then row[4] = t.pointers and 1 or 0 end
-//@     rows[n] = "{" .. csv(row) .. "}"
+//@     all = csv(rows)
+static const struct operand operands[] = {${all}};
 //@ end
-//@ all = csv(rows)
-static const struct operand operands[] = {
-    ${all}
-};
-
 static const struct rule rules[] = {
 //@ for _, g in ipairs(host.target) do
-//@     for _, r in ipairs(g.rule) do
-//@         local fixed = {}
-//@         for _, f in ipairs(r.fixed) do
-//@             while #fixed < f.dim do fixed[#fixed + 1] = 0 end
-//@             fixed[f.dim + 1] = f.stride
+//@     local rows = {}
+//@     for n, r in ipairs(g.rule) do
+//@         local row = { "at_" .. r.tensor, r.align, r.whole_rows, r.map }
+//@         if host.part.fixed then
+//@             local fixed = {}
+//@             for _, f in ipairs(r.fixed) do
+//@                 while #fixed < f.dim do fixed[#fixed + 1] = 0 end
+//@                 fixed[f.dim + 1] = f.stride
+//@             end
+//@             if #fixed == 0 then fixed[1] = 0 end
+//@             row[5] = "{" .. csv(fixed) .. "}"
 //@         end
-//@         if #fixed == 0 then fixed[1] = 0 end
-//@         local strides = csv(fixed)
-    {at_${r.tensor}, ${r.align}, ${r.whole_rows}, ${r.map}, {${strides}}}, /* ${g.arch} */
+//@         rows[n] = "{" .. csv(row) .. "},"
 //@     end
+//@     local line = table.concat(rows, " ")
+    ${line} /* ${g.arch} */
 //@ end
 };
 //@ if host.symbol_count > 0 then
-
 static const struct size sizes[] = {
 //@     for _, d in ipairs(host.symbol) do
     {"${d.name}", offsetof(struct ${NAME}_args, ${d.name}), ${d.limit}, ${d.multiple}},
@@ -131,7 +125,6 @@ static const struct size sizes[] = {
 //@         end
 #define MAP_${number}() ${image}
 //@     end
-
 static const struct map maps[] = {
 //@     for n, m in ipairs(host.map) do
 //@         local number = n - 1
@@ -145,42 +138,41 @@ static const struct map maps[] = {
     {"${m.name}", ${row}},
 //@     end
 };
-
+//@     if host.tuned then
 /* By variant: those that its parameter holds, in order. */
-static const unsigned char maps_of[][${host.most_maps}] = {
-//@     local rows = {}
-//@     for n, i in ipairs(host.image) do
-//@         local list = {}
-//@         for _, q in ipairs(i.param) do
-//@             if q.kind == "map" then list[#list + 1] = q.map end
+//@         local rows = {}
+//@         for n, i in ipairs(host.image) do
+//@             local list = {}
+//@             for _, q in ipairs(i.param) do
+//@                 if q.kind == "map" then list[#list + 1] = q.map end
+//@             end
+//@             if #list == 0 then list[1] = 0 end
+//@             rows[n] = "{" .. csv(list) .. "}"
 //@         end
-//@         if #list == 0 then list[1] = 0 end
-//@         rows[n] = "{" .. csv(list) .. "}"
+//@         local all = csv(rows)
+static const unsigned char maps_of[][${host.most_maps}] = {${all}};
 //@     end
-//@     local all = csv(rows)
-    ${all}
-};
 //@ end
 //@ if host.has_source then
-
-static const char *const options[] = {
 //@     local all = csv(host.option)
-    ${all}
-};
+static const char *const options[] = {${all}};
 //@ end
 //@ if host.tuned then
 
 //@ include "host/choice.c" host = host
 //@ end
 
-//@ local row, none = { '"' .. NAME .. '"', "tensors", "operands", "tensors_in_all" }, "NULL, 0"
-//@ if host.part.sizes then row[#row + 1] = host.symbol_count > 0 and "sizes, " .. host.symbol_count or none end
-//@ row[#row + 1] = "rules"
-//@ if host.part.maps then row[#row + 1] = host.map_count > 0 and "maps, " .. host.map_count or none end
-//@ row[#row + 1] = "targets, " .. #host.target .. ", images, variants, " .. host.variants
-//@ if host.part.source then row[#row + 1] = host.has_source and "options, " .. #host.option or none end
-//@ if host.part.tuned then row[#row + 1] = host.tuned and "choices, " .. #host.choice or none end
-//@ local list = csv(row)
-static const struct tables tables = {
-    ${list},
-};
+//@ local row, counts = { '"' .. NAME .. '"', "tensors" }, { "tensors_in_all", #host.target }
+//@ local function add(part, has, name, count)
+//@     if part then row[#row + 1] = has and name or "NULL" end
+//@     if part and count then counts[#counts + 1] = has and count or 0 end
+//@ end
+//@ add(host.part.operands, true, "operands")
+//@ add(true, true, "rules")
+//@ add(host.part.sizes, host.symbol_count > 0, "sizes", host.symbol_count)
+//@ add(host.part.maps, host.map_count > 0, "maps", host.map_count)
+//@ add(true, true, "targets, images, variants")
+//@ add(host.part.source, host.has_source, "options", #host.option)
+//@ add(host.part.tuned, host.tuned, "choices", host.tuned and #host.choice or 0)
+//@ local list = csv(row) .. ", " .. host.variants .. ", " .. csv(counts)
+static const struct tables tables = {${list}};

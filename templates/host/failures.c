@@ -16,21 +16,22 @@ APART ${STATIC}int fail(struct ${T}_error *error, int status, int result, const 
     return status;
 }
 
+//@ if not host.shared then
+/* Into the caller's `error`. */
+#define REFUSE(...) fail(error, ${T}_INVALID, 0, __VA_ARGS__)
+
+//@ end
 /* A CUresult's name and, where one can be told, what it comes from here. */
 static const char *result_name(int result)
 {
-    static const struct {
-        int result;
-        const char *name;
-    } names[] = {
-        {1, "CUDA_ERROR_INVALID_VALUE"}, {2, "CUDA_ERROR_OUT_OF_MEMORY"},
-        {3, "CUDA_ERROR_NOT_INITIALIZED: call cuInit, or cudaFree(0), before"},
-        {4, "CUDA_ERROR_DEINITIALIZED: the program is at its end"},
-        {101, "CUDA_ERROR_INVALID_DEVICE"}, {200, "CUDA_ERROR_INVALID_IMAGE"},
+    static const struct { int result; const char *name; } names[] = {
+        {1, "CUDA_ERROR_INVALID_VALUE"}, {2, "CUDA_ERROR_OUT_OF_MEMORY"}, {101, "CUDA_ERROR_INVALID_DEVICE"},
+        {3, "CUDA_ERROR_NOT_INITIALIZED: call cuInit, or cudaFree(0), before"}, {200, "CUDA_ERROR_INVALID_IMAGE"},
+        {4, "CUDA_ERROR_DEINITIALIZED: the program is at its end"}, {500, "CUDA_ERROR_NOT_FOUND"},
         {201, "CUDA_ERROR_INVALID_CONTEXT: call cuCtxSetCurrent, or cudaSetDevice, in this thread before"},
         {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {218, "CUDA_ERROR_INVALID_PTX"},
         {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the driver is older than the compiler"},
-        {400, "CUDA_ERROR_INVALID_HANDLE: the stream is of another context, or gone"}, {500, "CUDA_ERROR_NOT_FOUND"},
+        {400, "CUDA_ERROR_INVALID_HANDLE: the stream is of another context, or gone"},
         {700, "CUDA_ERROR_ILLEGAL_ADDRESS: of a kernel before; the context is lost"},
         {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}, {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
         {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION: of a kernel before; the context is lost"},
@@ -48,11 +49,9 @@ static const char *result_name(int result)
 APART ${STATIC}int driver_fault(struct ${T}_error *error, int result, const char *call, const char *of)
 {
     enum { out_of_memory = 2, not_initialized = 3, no_context = 201 };
-    int status = result == out_of_memory ? ${T}_NO_MEMORY : ${T}_DRIVER;
-    if (result == not_initialized || result == no_context)
-        status = ${T}_NO_CONTEXT;
-    return fail(error, status, result, "%s of %s failed with CUresult %d (%s)", call, of, result,
-                result_name(result));
+    const int status = result == out_of_memory ? ${T}_NO_MEMORY
+                       : result == not_initialized || result == no_context ? ${T}_NO_CONTEXT : ${T}_DRIVER;
+    return fail(error, status, result, "%s of %s failed with CUresult %d (%s)", call, of, result, result_name(result));
 }
 
 ${STATIC}const char *status_words(int status)
@@ -66,68 +65,55 @@ ${STATIC}const char *status_words(int status)
 
 /* ---- load: the driver -------------------------------------------------------------------------------------------- */
 
-struct entry {
-    const char *name;
-    int optional;
-};
-
-/* Functions by name, into pointers that lie one behind the other. POSIX: a function's address is as a void *. */
-static void find_symbols(void *library, const struct entry *entry, size_t count, void *functions)
+/* Functions by name, into pointers that lie one behind the other; library NULL: they are there. Returns the first name
+ * for which there is none, NULL: there is none such. A name behind a `?` need not be there. POSIX: a function's address
+ * is as a void *. */
+static const char *find_symbols(void *library, const char *const *name, size_t count, void *functions)
 {
+    const char *missing = NULL;
     size_t i;
     for (i = 0; i < count; i++) {
-        void *symbol = dlsym(library, entry[i].name);
-        memcpy((unsigned char *)functions + i * sizeof symbol, &symbol, sizeof symbol);
+        unsigned char *place = (unsigned char *)functions + i * sizeof(void *);
+        void *symbol = library ? dlsym(library, name[i] + (*name[i] == '?')) : NULL;
+        if (library)
+            memcpy(place, &symbol, sizeof symbol);
+        memcpy(&symbol, place, sizeof symbol);
+        if (!symbol && *name[i] != '?' && !missing)
+            missing = name[i];
     }
-}
-
-/* The first of those pointers that must be there and is not; NULL: none. */
-static const char *missing_symbol(const struct entry *entry, size_t count, const void *functions)
-{
-    void *symbol;
-    size_t i;
-    for (i = 0; i < count; i++) {
-        memcpy(&symbol, (const unsigned char *)functions + i * sizeof symbol, sizeof symbol);
-        if (!symbol && !entry[i].optional)
-            return entry[i].name;
-    }
-    return NULL;
+    return missing;
 }
 
 /* Opens the driver, or takes the caller's table. Beside the loader's own search: containers, NixOS and WSL keep the
  * driver where no cache lists it. */
 static int open_driver(struct ${T}_state *k, const struct ${T}_driver *driver, struct ${T}_error *error)
 {
-    static const struct entry calls[] = { /* the members of ${T}_driver */
-        {"cuDriverGetVersion", 0}, {"cuCtxGetDevice", 0}, {"cuDeviceGetAttribute", 0}, {"cuModuleLoadData", 0},
-        {"cuModuleUnload", 0}, {"cuModuleGetFunction", 0}, {"cuFuncSetAttribute", 0},
-        {"cuOccupancyMaxActiveClusters", 1}, {"cuLaunchKernelEx", 0}, {"cuTensorMapEncodeTiled", 1},
+    static const char *const calls[] = { /* the members of ${T}_driver */
+        "cuDriverGetVersion", "cuCtxGetDevice", "cuDeviceGetAttribute", "cuModuleLoadData", "cuModuleUnload",
+        "cuModuleGetFunction", "cuFuncSetAttribute", "?cuOccupancyMaxActiveClusters", "cuLaunchKernelEx",
+//@ local more = { '"?cuTensorMapEncodeTiled"' }
 //@ if host.part.debug then
-        {"cuModuleGetGlobal_v2", 0}, {"cuMemcpyHtoD_v2", 0}, {"cuMemHostAlloc", 0}, {"cuMemFreeHost", 0},
+//@     for _, name in ipairs { "cuModuleGetGlobal_v2", "cuMemcpyHtoD_v2", "cuMemHostAlloc", "cuMemFreeHost" } do
+//@         more[#more + 1] = '"' .. name .. '"'
+//@     end
 //@ end
-//@ if host.part.tuned then
-        {"cuDeviceGetName", 1},
-//@ end
-//@ if host.part.windows then
-        {"cuTensorMapEncodeIm2col", 1},
-//@ end
-    };
+//@ if host.part.tuned then more[#more + 1] = '"?cuDeviceGetName"' end
+//@ if host.part.windows then more[#more + 1] = '"?cuTensorMapEncodeIm2col"' end
+//@ local list = csv(more)
+        ${list}};
     static const char *const files[] = {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
                                         "/run/opengl-driver/lib/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
     const char *missing;
-    size_t i, count = sizeof calls / sizeof *calls;
-    if (driver) {
+    size_t i;
+    if (driver)
         k->driver = *driver;
-        missing = missing_symbol(calls, count, &k->driver);
-        return !missing ? ${T}_OK
-                        : fail(error, ${T}_INVALID, 0, "the driver's table lacks an entry point, %s; only "
-                               "max_active_clusters may be NULL, and encoders where no tensor map is used", missing);
-    }
-    for (i = 0; i < sizeof files / sizeof *files && !k->library; i++)
+    for (i = 0; i < sizeof files / sizeof *files && !k->library && !driver; i++)
         k->library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
-    if (!k->library)
+    if (!k->library && !driver)
         return fail(error, ${T}_NO_DRIVER, 0, "no CUDA driver: the loader finds no libcuda.so.1");
-    find_symbols(k->library, calls, count, &k->driver);
-    missing = missing_symbol(calls, count, &k->driver);
-    return !missing ? ${T}_OK : fail(error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no %s", missing);
+    missing = find_symbols(k->library, calls, sizeof calls / sizeof *calls, &k->driver);
+    if (missing && driver)
+        return REFUSE("the driver's table lacks an entry point, %s; only max_active_clusters may be NULL, and encoders "
+                      "where no tensor map is used", missing);
+    return missing ? fail(error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no %s", missing) : ${T}_OK;
 }

@@ -5,53 +5,44 @@
 
 /* CUlaunchAttribute and CUlaunchConfig of cuda.h. */
 struct launch_attribute {
-    int id, pad;
+    uint64_t id; /* a CUlaunchAttributeID, an int, and what pads it: machines with a GPU store low bits first */
     union {
         uint32_t cluster[3];
         uint64_t word[8];
     } value;
 };
-
 struct launch_config {
-    uint32_t grid[3], block[3];
-    uint32_t shared_bytes;
+    uint32_t grid[3], block[3], shared_bytes;
     void *stream;
     const struct launch_attribute *attributes;
     uint32_t attribute_count;
 };
 
 /* How the driver is to launch: one block of `threads` in each place of the grid. */
-INLINE void configure(struct launch_config *config, struct launch_attribute attribute[2], const uint32_t *grid,
-                      uint32_t threads, uint32_t shared_bytes, const uint32_t *cluster, int programmatic, void *stream)
+//@ local more = host.part.clusters and ", const uint32_t *cluster" or ""
+//@ if host.part.programmatic then more = more .. ", int programmatic" end
+INLINE struct launch_config configure(struct launch_attribute *attribute, const uint32_t *grid, uint32_t threads, uint32_t shared_bytes, void *stream${more})
 {
-    enum { cluster_attribute = 4, programmatic_attribute = 6 }; /* CUlaunchAttributeID */
-    uint32_t count = 0;
+    struct launch_config config = {{grid[0], grid[1], grid[2]}, {threads, 1, 1}, shared_bytes, stream, attribute, 0};
+//@ if host.part.clusters then
     if (cluster[0] * cluster[1] * cluster[2] > 1) {
-        attribute[0].id = cluster_attribute;
-        attribute[0].pad = 0;
-        memcpy(attribute[0].value.cluster, cluster, sizeof attribute[0].value.cluster);
-        count = 1;
+        attribute->id = 4; /* CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION */
+        memcpy(attribute->value.cluster, cluster, sizeof attribute->value.cluster);
+        config.attribute_count = 1;
     }
+//@ end
+//@ if host.part.programmatic then
     if (programmatic) {
-        attribute[count].id = programmatic_attribute;
-        attribute[count].pad = 0;
-        attribute[count++].value.word[0] = 1;
+        attribute[config.attribute_count].id = 6; /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
+        attribute[config.attribute_count++].value.word[0] = 1;
     }
-    memcpy(config->grid, grid, sizeof config->grid);
-    config->block[0] = threads;
-    config->block[1] = config->block[2] = 1;
-    config->shared_bytes = shared_bytes;
-    config->stream = stream;
-    config->attributes = attribute;
-    config->attribute_count = count;
+//@ end
+    return config;
 }
 
-INLINE int64_t stride_of(int dense, int64_t given, int64_t otherwise)
-{
-    return dense || !given ? otherwise : given;
-}
+INLINE int64_t stride_of(int dense, int64_t given, int64_t otherwise) { return dense || !given ? otherwise : given; }
 
-/* Of a size that the kernel keeps in 32 bits the low ones: machines with a GPU store them first. */
+/* Of a size that the kernel keeps in 32 bits the low ones. */
 INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
 {
     memcpy((unsigned char *)word + offset, value, bytes);
@@ -64,17 +55,7 @@ INLINE uint64_t odd_size(int64_t size, int64_t limit, int64_t multiple)
 {
     return ((uint64_t)size - 2) | ((uint64_t)limit - (uint64_t)size) | (uint64_t)(size % multiple != 0) << 63;
 }
-
-INLINE uint64_t odd_address(uint64_t address)
-{
-    return (address - 1) | (((uint64_t)1 << ${map.address_bits}) - 1 - address) | address;
-}
-
-INLINE uint64_t odd_extent(int64_t extent)
-{
-    return ((uint64_t)extent - 2) | (((uint64_t)1 << ${map.extent_bits}) - (uint64_t)extent);
-}
-
+INLINE uint64_t odd_address(uint64_t all) { return (all - 1) | (((uint64_t)1 << ${map.address_bits}) - 1 - all) | all; }
 INLINE uint64_t odd_stride(int64_t stride, uint64_t bytes)
 {
     return (uint64_t)stride | (((uint64_t)1 << ${map.stride_bits}) / bytes - 1 - (uint64_t)stride);
@@ -92,10 +73,10 @@ INLINE uint64_t unaligned(const struct tensor *t, int rank, uint64_t bytes, uint
 {
     uint64_t low = t->address;
     if (mask >= bytes) {
-        low |= rank > 1 ? pitch(t, 0, bytes) : 0;
-        low |= rank > 2 ? pitch(t, 1, bytes) : 0;
-        low |= rank > 3 ? pitch(t, 2, bytes) : 0;
-        low |= rank > 4 ? pitch(t, 3, bytes) : 0;
+//@ for d = 1, host.rank - 1 do
+//@     local before = d - 1
+        low |= rank > ${d} ? pitch(t, ${before}, bytes) : 0;
+//@ end
         low |= whole_rows ? (uint64_t)t->dim[rank - 1] * bytes : 0;
     }
     return low & mask;
@@ -111,18 +92,6 @@ INLINE uint64_t unaligned_slices(const struct tensor *t, int rank, uint64_t byte
 }
 
 //@ end
-/* The grid of a launch into its parameters; an extent of 0 anywhere stores zeros. n: blocks along x, y and z, items
- * that blocks count and lists of turns, or 0. */
-INLINE int put_grid(const int64_t *n, uint32_t *grid, struct ${T}_error *error)
-{
-    const int nothing = n[0] <= 0 || n[1] <= 0 || n[2] <= 0;
-    if (n[0] > 2147483647 || n[1] > 65535 || n[2] > 65535 || n[3] > 2147483647 || (uint64_t)n[4] > 2147483647)
-        return refuse_grid(n, error);
-    grid[0] = nothing ? 0 : (uint32_t)n[0];
-    grid[1] = nothing ? 0 : (uint32_t)n[1];
-    grid[2] = nothing ? 0 : (uint32_t)n[2];
-    return ${T}_OK;
-}
 //@ if host.part.maps then
 
 /* ---- tensor maps ------------------------------------------------------------------------------------------------
@@ -133,11 +102,17 @@ INLINE int put_grid(const int64_t *n, uint32_t *grid, struct ${T}_error *error)
  *   word      63                              32 31                               0
  *     0     |                              address                                  |
  *     1     |           stride[0] / 16          |              (image)              |
+//@ if host.rank > 2 then
  *     2     |           stride[2] / 16          |           stride[1] / 16          |
+//@ end
  *     3     |    (0)     | h3 | h2 | h1 | h0 |  |           stride[3] / 16          |   h: bits 32-35 of stride / 16
  *     4     |             dim[1] - 1            |             dim[0] - 1            |
+//@ if host.rank > 2 then
  *     5     |             dim[3] - 1            |             dim[2] - 1            |
+//@ end
+//@ if host.rank > 4 then
  *     6     |              (image)              |             dim[4] - 1            |
+//@ end
  *
  * dim[0] is the innermost extent, in elements; stride[i] the bytes from one index of dimension i + 1 to the next. load
  * compares the result with the driver's encoder; where they differ, every map is the driver's. */
@@ -151,24 +126,35 @@ INLINE void put_half(uint64_t *map, int h, uint64_t value)
 INLINE void patch_map(uint64_t *map, uint32_t rank, uint64_t address, const uint64_t *dim, const uint64_t *stride)
 {
     map[0] = address;
-//@     local halves, at = {}, {}
+//@ if host.rank < 2 then
+    (void)rank, (void)stride;
+//@ end
+//@     -- By how many dimensions there must be: the halves, each with what is shifted into it.
+//@     local above, at = { [0] = {}, {}, {}, {}, {} }, {}
 //@     for _, p in ipairs(host.patch) do
-//@         local value = p.from > 0 and p.value .. " >> " .. p.from or p.value
-//@         if p.at > 0 then value = "(" .. value .. ") << " .. p.at end
-//@         if not at[p.half] then
-//@             halves[#halves + 1] = { half = p.half, above = p.above, value = {} }
-//@             at[p.half] = halves[#halves]
+//@         if p.above < host.rank then
+//@             local value = p.from > 0 and p.value .. " >> " .. p.from or p.value
+//@             if p.at > 0 then value = "(" .. value .. ") << " .. p.at end
+//@             if not at[p.half] then
+//@                 at[p.half] = {}
+//@                 above[p.above][#above[p.above] + 1] = { half = p.half, value = at[p.half] }
+//@             end
+//@             local list = at[p.half]
+//@             list[#list + 1] = #list > 0 and "(rank > " .. p.above .. " ? " .. value .. " : 0)" or value
 //@         end
-//@         local list = at[p.half].value
-//@         list[#list + 1] = #list > 0 and "(rank > " .. p.above .. " ? " .. value .. " : 0)" or value
 //@     end
-//@     for _, h in ipairs(halves) do
-//@         local value = table.concat(h.value, " | ")
-//@         if h.above > 0 then
-    if (rank > ${h.above})
-        put_half(map, ${h.half}, ${value});
-//@         else
+//@     for rank = 0, 4 do
+//@         if rank > 0 and #above[rank] > 0 then
+    if (rank > ${rank}) {
+//@             deeper()
+//@         end
+//@         for _, h in ipairs(above[rank]) do
+//@             local value = table.concat(h.value, " | ")
     put_half(map, ${h.half}, ${value});
+//@         end
+//@         if rank > 0 and #above[rank] > 0 then
+//@             shallower()
+    }
 //@         end
 //@     end
 }
@@ -179,58 +165,21 @@ INLINE uint64_t map_dim(const struct tensor *t, int rank, int d)
 {
     return d < rank && t->dim[rank - 1 - d] > 0 ? (uint64_t)t->dim[rank - 1 - d] : 1;
 }
-
 INLINE uint64_t map_stride(const struct tensor *t, int rank, int d, uint64_t bytes)
 {
     return d < rank - 1 && t->dim[rank - 2 - d] > 1 ? (uint64_t)t->stride[rank - 2 - d] * bytes : 16;
 }
-
 INLINE uint64_t map_view(const struct tensor *t, int rank, uint64_t bytes, uint64_t *dim, uint64_t *stride)
 {
-    dim[0] = map_dim(t, rank, 0);
-    dim[1] = map_dim(t, rank, 1);
-    dim[2] = map_dim(t, rank, 2);
-    dim[3] = map_dim(t, rank, 3);
-    dim[4] = map_dim(t, rank, 4);
-    stride[0] = map_stride(t, rank, 0, bytes);
-    stride[1] = map_stride(t, rank, 1, bytes);
-    stride[2] = map_stride(t, rank, 2, bytes);
-    stride[3] = map_stride(t, rank, 3, bytes);
+//@     for d = 0, host.rank - 1 do
+    dim[${d}] = map_dim(t, rank, ${d});
+//@     end
+//@     for d = 0, host.rank - 2 do
+    stride[${d}] = map_stride(t, rank, ${d}, bytes);
+//@     end
+//@     if host.rank < 2 then
+    (void)bytes, (void)stride;
+//@     end
     return t->address ? t->address : 16;
 }
-
-/* A tensor's map in a copy of its image; where the driver encodes maps, by it. The first failure stays in *status. */
-INLINE void put_map(const struct ${T}_state *k, int patched, const struct map *m, uint64_t *map, const struct tensor *t,
-                    int rank, uint64_t bytes, int *status, struct ${T}_error *error)
-{
-    uint64_t dim[5], stride[4], address;
-    if (!patched) {
-        *status = *status ? *status : encode_map(k, m, map, t, error);
-        return;
-    }
-    address = map_view(t, rank, bytes, dim, stride);
-    patch_map(map, (uint32_t)rank, address, dim, stride);
-}
-//@     if host.part.pointers then
-
-/* The same of slices with addresses of their own: to the map's address, ${map.base}, the kernel adds a slice's by two
- * coordinates, of which the low one has ${map.low_bits} bits and counts ${map.unit} bytes. They are in the place of dimension 0. */
-INLINE void put_map_of_slices(const struct ${T}_state *k, int patched, const struct map *m, uint64_t *map,
-                              const struct tensor *t, int rank, uint64_t bytes, int *status, struct ${T}_error *error)
-{
-    struct tensor all;
-    int d;
-    all.address = ${map.base};
-    all.align = 0;
-    all.dim[0] = (int64_t)1 << ${map.high_bits};
-    all.dim[1] = (int64_t)1 << ${map.low_bits};
-    all.stride[0] = (int64_t)(((uint64_t)${map.unit} << ${map.low_bits}) / bytes);
-    all.stride[1] = (int64_t)(${map.unit} / bytes);
-    for (d = 1; d < rank; d++) {
-        all.dim[d + 1] = t->dim[d];
-        all.stride[d + 1] = d + 1 < rank ? t->stride[d] : 1;
-    }
-    put_map(k, patched, m, map, &all, rank + 1, bytes, status, error);
-}
-//@     end
 //@ end

@@ -17,8 +17,14 @@
 //@     at.cases = at.cases .. (at.cases == "" and "case " or " case ") .. case .. ":"
 //@ end
 //@ for n, i in ipairs(host.image) do
-//@     local low, lines = {}, {}
-//@     local function line(...) lines[#lines + 1] = table.concat { ... } end
+//@     local low, lines, puts = {}, {}, false
+//@     local function line(...) lines[#lines + 1], puts = table.concat { ... }, false end
+//@     local function put(offset, what, bytes) -- several stand in a line
+//@         local text = "put(word, " .. offset .. ", &" .. what .. ", " .. bytes .. ");"
+//@         local joins = puts and #lines[#lines] + #text < 111
+//@         lines[joins and #lines or #lines + 1] = joins and lines[#lines] .. " " .. text or text
+//@         puts = true
+//@     end
 //@     for _, r in ipairs(i.rule) do
 //@         for _, f in ipairs(r.fixed) do
 //@             local stride = "(uint64_t)t[at_" .. r.tensor .. "].stride[" .. f.dim .. "]"
@@ -27,10 +33,10 @@
 //@         if r.mask > 0 then
 //@             local what = csv { r.rank, r.bytes, r.mask, r.whole_rows }
 //@             local word = r.pointers and "unaligned_slices" or "unaligned"
-//@             low[#low + 1] = table.concat { word, "(&t[at_", r.tensor, "], ", what, ")" }
+//@             low[#low + 1] = table.concat { word, "(t + at_", r.tensor, ", ", what, ")" }
 //@         end
 //@     end
-//@     local fit = #low > 0 and "(" .. table.concat(low, " | ") .. ") == 0" or "1"
+//@     local fit = #low > 0 and "!(" .. table.concat(low, " | ") .. ")" or "1"
 //@     for _, w in ipairs(i.picture) do
 //@         local dim = "t[at_" .. w.tensor .. "].dim[" .. w.dim .. "]"
 //@         if w.mapped then dim = "(" .. dim .. " > 0 ? " .. dim .. " : 1)" end -- as maps take an empty one
@@ -41,25 +47,27 @@
 //@     for _, q in ipairs(i.param) do
 //@         if q.kind == "map" then
 //@             local m = host.map[q.map + 1]
-//@             local given = csv { "k", "patched", "&maps[maps_of[v][" .. maps .. "]]", "word + " .. q.word }
+//@             local place = q.word > 0 and "word + " .. q.word or "word"
+//@             local map = host.tuned and "maps_of[v][" .. maps .. "]" or q.map
+//@             local given = csv { "k", "patched", "&maps[" .. map .. "]", place }
 //@             local bytes = m.element_bytes
 //@             local word = q.pointers and "put_map_of_slices(" or "put_map("
-//@             line(word, given, ", &t[at_", q.tensor, "], ", q.rank, ", ", bytes, ", &status, error);")
+//@             line(word, given, ", t + at_", q.tensor, ", ", q.rank, ", ", bytes, ", &status, error);")
 //@             maps = maps + 1
 //@         elseif q.kind == "pointer" then
-//@             line("put(word, ", q.offset, ", &t[at_", q.tensor, "].address, 8);")
+//@             put(q.offset, "t[at_" .. q.tensor .. "].address", 8)
 //@         elseif q.kind == "stride" then
-//@             line("put(word, ", q.offset, ", &t[at_", q.tensor, "].stride[", q.index, "], 8);")
+//@             put(q.offset, "t[at_" .. q.tensor .. "].stride[" .. q.index .. "]", 8)
 //@         elseif q.kind == "dim" then
-//@             line("put(word, ", q.offset, ", &args->", q.symbol, ", ", q.bytes, ");")
+//@             put(q.offset, "args->" .. q.symbol, q.bytes)
 //@         elseif q.kind == "scalar" then
-//@             line("put(word, ", q.offset, ", &args->", q.scalar, ", ", q.bytes, ");")
+//@             put(q.offset, "args->" .. q.scalar, q.bytes)
 //@         elseif q.kind == "workspace" then
 //@             local room = host.workspace .. " bytes"
 //@             if host.workspace_of_sizes then room = "as many bytes as " .. host.name .. "_workspace says" end
 //@             line("if (!args->workspace || (uintptr_t)args->workspace % 16)")
 //@             line("    return refuse_workspace(args->workspace, \"", room, "\", error);")
-//@             line("put(word, ", q.offset, ", &args->workspace, ", q.bytes, ");")
+//@             put(q.offset, "args->workspace", q.bytes)
 //@         end
 //@     end
 //@     local patch = table.concat(lines, "\n")
@@ -76,7 +84,11 @@
 //@     for d, axis in ipairs { "x", "y", "z" } do
 //@         if i.grid[axis] ~= "1" then line("n[", d - 1, "] = ", i.grid[axis], ";") end
 //@     end
-//@     add(shape.counts, table.concat(lines, "\n"), n - 1, "")
+//@     local count = table.concat(lines, " ")
+//@     local one_line = #count < 80
+//@     if not one_line then count = table.concat(lines, "\n") end
+//@     add(shape.counts, count, n - 1, "")
+//@     shape.counts.of[count].one_line = one_line
 //@ end
 //@ if host.shared then
 #define TILEWRIGHT_INSIDE
@@ -101,8 +113,6 @@
 //@     include "host/marks.h"
 
 //@     include "host/tables.h" host = host
-
-//@     include "host/calls.h" host = host
 
 //@     include "host/fast.h" host = host
 
@@ -129,6 +139,10 @@
 
 //@ include "host/params.c" host = host, shape = shape
 
+//@ if not host.shared then
+//@     include "host/ordinary.c" host = host
+
+//@ end
 //@ include "host/variants.c" host = host, shape = shape
 
 //@ if host.workspace > 0 then
@@ -154,13 +168,9 @@
 //@ if host.tuned then
 //@     local NAME = host.name
 
-int ${NAME}_load_for(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, const struct ${NAME}_args *args,
-                     int count, struct ${NAME}_error *error)
+int ${NAME}_load_for(struct ${NAME} *kernel, const struct ${NAME}_driver *driver, const struct ${NAME}_args *args, int count, struct ${NAME}_error *error)
 {
-    struct wanted wanted;
-    wanted.takes = takes;
-    wanted.args = args;
-    wanted.count = count;
+    const struct wanted wanted = {takes, args, count};
     return load_wanted(kernel, driver, &wanted, error);
 }
 //@ end

@@ -3,12 +3,7 @@
 //@ local T, STATIC = host.types, host.linkage
 /* ---- load ------------------------------------------------------------------------------------------------------ */
 
-/* The current device, as the driver has it. */
-struct device {
-    int major, minor;
-    int shared_bytes; /* most that a block can opt in to */
-    int sm_count;
-};
+struct device { int major, minor, sm_count, shared_bytes; }; /* the current one; bytes that a block can opt in to */
 
 /* The target for a device whose blocks have the shared memory for it: that of its compute capability, else the nearest
  * of the same major version, else the newest whose PTX may run on later devices. -1: none. */
@@ -17,17 +12,14 @@ static int choose_target(const struct tables *of, const struct device *d)
     int i, best = -1, best_score = 0;
     for (i = 0; i < of->target_count; i++) {
         const struct target *t = &of->target[i];
-        int own = 10 * t->major + t->minor, score = 0;
-        if (t->shared_bytes > d->shared_bytes)
+        const int own = 10 * t->major + t->minor, wanted = 10 * d->major + d->minor;
+        const int score = own == wanted                                              ? 3000 + t->exact
+                          : t->major == d->major && t->minor < d->minor && !t->exact ? 2000 + own
+                          : t->newer && own < wanted                                 ? 1000 + own : 0;
+        if (t->shared_bytes > d->shared_bytes || score <= best_score)
             continue;
-        if (t->major == d->major && t->minor == d->minor)
-            score = 3000 + t->exact;
-        else if (t->major == d->major && t->minor < d->minor && !t->exact)
-            score = 2000 + own;
-        else if (t->newer && own < 10 * d->major + d->minor)
-            score = 1000 + own;
-        best = score > best_score ? i : best;
-        best_score = score > best_score ? score : best_score;
+        best = i;
+        best_score = score;
     }
     return best;
 }
@@ -45,31 +37,31 @@ static int refuse_device(const struct tables *of, const struct device *d, struct
                               t->major, t->minor, later, t->shared_bytes);
         at += length > 0 ? (size_t)length : 0;
     }
-    return fail(error, ${T}_UNSUPPORTED, 0, "the current device has compute capability %d.%d and %d bytes of shared "
-                "memory for a block; the kernel was made for %s", d->major, d->minor, d->shared_bytes, wanted);
+    return fail(error, ${T}_UNSUPPORTED, 0,
+                "the current device has compute capability %d.%d and %d bytes of shared memory for a block; the kernel "
+                "was made for %s", d->major, d->minor, d->shared_bytes, wanted);
 }
 
+//@ if host.part.clusters then
 /* Persistent grids take one block for each multiprocessor that can hold one: where clusters do not fill every GPC, that
  * is fewer than there are. Only a number of blocks depends on it, so a driver that cannot say is no fault. */
-static void count_resident(struct ${T}_state *k, struct ${T}_slot *slot, const struct ${T}_variant *v,
-                           const struct image *image, int sm_count)
+static void count_resident(struct ${T}_state *k, struct ${T}_slot *slot, const struct ${T}_variant *v, const struct image *image, int sm_count)
 {
+//@ local programmatic = host.part.programmatic and ", v->programmatic" or ""
     struct launch_attribute attribute[2];
     struct launch_config config;
     const int blocks = (int)(v->cluster[0] * v->cluster[1] * v->cluster[2]);
     int clusters = 0;
-    int64_t resident;
     slot->resident = sm_count > blocks ? sm_count : blocks; /* a persistent grid is one cluster at least */
     if (blocks < 2 || !k->driver.max_active_clusters)
         return;
-    configure(&config, attribute, v->cluster, v->threads, v->shared_bytes, v->cluster, v->programmatic, NULL);
-    if (k->driver.max_active_clusters(&clusters, slot->function, &config) || clusters <= 0)
-        return;
-    resident = (int64_t)clusters * blocks / image->blocks_per_sm;
-    if ((int64_t)clusters * blocks < (int64_t)sm_count * image->blocks_per_sm)
-        slot->resident = (int32_t)resident;
+    config = configure(attribute, v->cluster, v->threads, v->shared_bytes, NULL, v->cluster${programmatic});
+    if (!k->driver.max_active_clusters(&clusters, slot->function, &config) && clusters > 0 &&
+        (int64_t)clusters * blocks < (int64_t)sm_count * image->blocks_per_sm)
+        slot->resident = (int32_t)((int64_t)clusters * blocks / image->blocks_per_sm);
 }
 
+//@ end
 //@ if host.part.debug then
 /* Memory for the records of every variant, which the device writes and a dead context leaves. */
 static int debug_memory(struct ${T}_state *k, const struct tables *of, struct ${T}_error *error)
@@ -113,12 +105,11 @@ static int debug_attach(struct ${T}_state *k, const struct ${T}_slot *slot, int 
 
 //@ end
 /* *result: what cuModuleLoadData gave. */
-static int load_image(struct ${T}_state *k, struct ${T}_slot *slot, const struct tables *of, int variant,
-                      const void *bytes, int *result, struct ${T}_error *error)
+static int load_image(struct ${T}_state *k, struct ${T}_slot *slot, const struct tables *of, int variant, const void *bytes, int *result, struct ${T}_error *error)
 {
-    enum { shared_bytes = 8, any_cluster = 14, portable_cluster = 8 }; /* two of CUfunction_attribute */
+//@ local any = host.part.clusters and ", any_cluster = 14, portable_cluster = 8" or ""
+    enum { shared_bytes = 8${any} }; /* of CUfunction_attribute */
     const struct ${T}_variant *v = &of->variant[variant];
-    const char *call = "cuModuleGetFunction";
     int other;
     *result = k->driver.module_load(&slot->module, bytes);
     if (*result) {
@@ -134,21 +125,19 @@ static int load_image(struct ${T}_state *k, struct ${T}_slot *slot, const struct
         other = k->driver.module_function(&slot->list, slot->module, list);
     }
 //@ end
-    if (!other && v->shared_bytes > 0) {
-        call = "cuFuncSetAttribute";
-        other = k->driver.function_set(slot->function, shared_bytes, (int)v->shared_bytes);
-    }
-    if (!other && v->cluster[0] * v->cluster[1] * v->cluster[2] > portable_cluster) {
-        call = "cuFuncSetAttribute";
-        other = k->driver.function_set(slot->function, any_cluster, 1);
-    }
-//@ if host.part.debug then
     if (other)
-        return driver_fault(error, other, call, v->entry);
-    return debug_attach(k, slot, variant - of->target[k->target - 1].first, error);
-//@ else
-    return other ? driver_fault(error, other, call, v->entry) : ${T}_OK;
+        return driver_fault(error, other, "cuModuleGetFunction", v->entry);
+    if (v->shared_bytes > 0)
+        other = k->driver.function_set(slot->function, shared_bytes, (int)v->shared_bytes);
+//@ if host.part.clusters then
+    if (!other && v->cluster[0] * v->cluster[1] * v->cluster[2] > portable_cluster)
+        other = k->driver.function_set(slot->function, any_cluster, 1);
 //@ end
+//@ if host.part.debug then
+    if (!other)
+        return debug_attach(k, slot, variant - of->target[k->target - 1].first, error);
+//@ end
+    return other ? driver_fault(error, other, "cuFuncSetAttribute", v->entry) : ${T}_OK;
 }
 
 //@ if host.part.tuned then
@@ -180,11 +169,10 @@ static void choose_table(struct ${T}_state *k, const struct tables *of, int devi
 //@ end
 /* PTX for a device that is newer than the target, and for one that takes no binaries at all, an emulated one. What is
  * text is made here, and freed when it is loaded. */
-static int load_variants(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of,
 //@ if host.part.tuned then
-                         const struct device *device, const struct wanted *wanted, struct ${T}_error *error)
+static int load_variants(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, const struct device *device, const struct wanted *wanted, struct ${T}_error *error)
 //@ else
-                         const struct device *device, struct ${T}_error *error)
+static int load_variants(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, const struct device *device, struct ${T}_error *error)
 //@ end
 {
     const struct target *t = &of->target[k->target - 1];
@@ -223,8 +211,12 @@ static int load_variants(struct ${T}_state *k, struct ${T}_slot *slots, const st
 //@ else
         status = load_image(k, slot, of, v, image->cubin, &result, error);
 //@ end
+//@ if host.part.clusters then
         if (!status)
             count_resident(k, slot, &of->variant[v], image, device->sm_count);
+//@ else
+        slot->resident = device->sm_count;
+//@ end
     }
 //@ if host.part.source then
     close_compiler(&compiler);
@@ -257,31 +249,24 @@ ${STATIC}int unload_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const 
 /* Looks at the device. 0, or a status. */
 static int find_device(struct ${T}_state *k, struct device *device, int *ordinal, struct ${T}_error *error)
 {
-    const char *call = "cuDriverGetVersion", *of = "the driver";
+    static const int asked[] = {75, 76, 16, 97}; /* CUdevice_attributes */
+    int *const value[] = {&device->major, &device->minor, &device->sm_count, &device->shared_bytes};
     int i, result = k->driver.version(&k->driver_version);
-    const struct {
-        int attribute; /* CUdevice_attribute */
-        int *value;
-    } asked[] = {{75, &device->major}, {76, &device->minor}, {97, &device->shared_bytes}, {16, &device->sm_count}};
-    if (!result) {
-        call = "cuCtxGetDevice";
-        of = "the current context";
-        result = k->driver.context_device(ordinal);
-    }
-    for (i = 0; i < 4 && !result; i++) {
-        call = "cuDeviceGetAttribute";
-        of = "the current device";
-        result = k->driver.device_attribute(asked[i].value, asked[i].attribute, *ordinal);
-    }
+    if (result)
+        return driver_fault(error, result, "cuDriverGetVersion", "the driver");
+    result = k->driver.context_device(ordinal);
+    if (result)
+        return driver_fault(error, result, "cuCtxGetDevice", "the current context");
+    for (i = 0; i < 4 && !result; i++)
+        result = k->driver.device_attribute(value[i], asked[i], *ordinal);
     k->capability = 10 * device->major + device->minor;
-    return result ? driver_fault(error, result, call, of) : ${T}_OK;
+    return result ? driver_fault(error, result, "cuDeviceGetAttribute", "the current device") : ${T}_OK;
 }
 
-${STATIC}int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of,
 //@ if host.part.tuned then
-                const struct ${T}_driver *driver, const struct wanted *wanted, struct ${T}_error *error)
+${STATIC}int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, const struct ${T}_driver *driver, const struct wanted *wanted, struct ${T}_error *error)
 //@ else
-                const struct ${T}_driver *driver, struct ${T}_error *error)
+${STATIC}int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, const struct ${T}_driver *driver, struct ${T}_error *error)
 //@ end
 {
     struct ${T}_driver table; /* the caller's may lie in what is loaded */

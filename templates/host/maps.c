@@ -14,31 +14,30 @@ static void work_around(const struct ${T}_state *k, uint64_t *map)
 }
 
 /* The driver's encoder; map is written only on success. */
-static int encode(const struct ${T}_state *k, const struct map *m, uint64_t address, const uint64_t *dim,
-                  const uint64_t *stride, uint64_t *map)
+static int encode(const struct ${T}_state *k, const struct map *m, uint64_t address, const uint64_t *dim, const uint64_t *stride, uint64_t *map)
 {
     static const uint32_t element_stride[5] = {1, 1, 1, 1, 1};
     unsigned char room[128 + 63]; /* the driver wants a multiple of 64 */
     unsigned char *aligned = room + (64 - (uintptr_t)room % 64) % 64;
     void *at = (void *)(uintptr_t)address;
-    int result;
 //@ if host.part.windows then
-    if (m->windows)
-        result = k->driver.encode_im2col(aligned, m->dtype, m->rank, at, dim, stride, m->lower, m->upper, m->box[0],
-                                         m->box[m->rank - 1], m->step, 0, m->swizzle, m->promotion, 0);
-    else
+    const int result =
+        m->windows ? k->driver.encode_im2col(aligned, m->dtype, m->rank, at, dim, stride, m->lower, m->upper, m->box[0],
+                                             m->box[m->rank - 1], m->step, 0, m->swizzle, m->promotion, 0)
+                   : k->driver.encode_tiled(aligned, m->dtype, m->rank, at, dim, stride, m->box, element_stride, 0,
+                                            m->swizzle, m->promotion, 0);
+//@ else
+    const int result = k->driver.encode_tiled(aligned, m->dtype, m->rank, at, dim, stride, m->box, element_stride, 0,
+                                              m->swizzle, m->promotion, 0);
 //@ end
-    result = k->driver.encode_tiled(aligned, m->dtype, m->rank, at, dim, stride, m->box, element_stride, 0, m->swizzle,
-                                    m->promotion, 0);
-    if (result)
-        return result;
-    memcpy(map, aligned, 128);
-    work_around(k, map);
-    return 0;
+    if (!result) {
+        memcpy(map, aligned, 128);
+        work_around(k, map);
+    }
+    return result;
 }
 
-APART ${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, uint64_t *map, const struct tensor *t,
-                       struct ${T}_error *error)
+APART ${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, uint64_t *map, const struct tensor *t, struct ${T}_error *error)
 {
     uint64_t dim[5], stride[4];
     const uint64_t address = map_view(t, (int)m->rank, m->element_bytes, dim, stride);
@@ -51,12 +50,13 @@ APART ${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, u
 //@ end
 }
 
-/* What is patched into a map: the address, five extents, four strides. Values that cross every bit of it: `base` and
- * `plus` with each bit alone, and all of them. Images of windows are as long as the walk over them takes. */
+/* What is patched into a map: the address, five extents, four strides; of each values that cross every bit of it,
+ * `base` and `plus` with each bit alone, and all of them. Images of windows are as long as the walk over them takes. */
 struct field {
     uint64_t base, plus, all;
     int low, bits;
 };
+enum { fields = 10 };
 
 static struct field field_of(const struct map *m, int field)
 {
@@ -64,19 +64,17 @@ static struct field field_of(const struct map *m, int field)
     static const struct field extent = {1, 1, (uint64_t)1 << 32, 0, 32};
     static const struct field stride = {16, 0, (((uint64_t)1 << 36) - 1) << 4, 4, 36};
     struct field f = field == 0 ? address : field < 6 ? extent : stride;
-    const int dim = field - 1;
-    if (field > 0 && field < 6 && m->dim[dim]) {
-        f.base = f.all = m->dim[dim];
-        f.bits = 0;
-    }
+    const int d = field < 6 ? field - 1 : field - 5; /* the map must have more dimensions */
 //@ if host.part.windows then
-    if (field > 1 && field < 6 && !m->dim[dim] && dim <= (int)m->windows) {
+    if (field > 1 && field < 6 && !m->dim[d] && d <= (int)m->windows) {
         f.base = f.plus = ((uint64_t)1 << 20) + 1;
         f.all = ((uint64_t)1 << 31) - ((uint64_t)1 << 20);
         f.bits = 31;
     }
 //@ end
-    if (field > 0 && (field < 6 ? dim >= (int)m->rank : field - 5 >= (int)m->rank))
+    if (field > 0 && field < 6 && m->dim[d])
+        f.base = f.all = m->dim[d];
+    if (d >= (int)m->rank || (field > 0 && field < 6 && m->dim[d]))
         f.bits = 0;
     return f;
 }
@@ -84,13 +82,12 @@ static struct field field_of(const struct map *m, int field)
 /* Compares one map's image with the driver, each bit of each field alone, then all; says what differs in k->images. */
 static int image_agrees(struct ${T}_state *k, const struct map *m)
 {
-    enum { fields = 10 };
     uint64_t value[fields], ours[16], theirs[16];
-    int field, bit, i, word, result;
+    int field, bit, bits, i, result = 0, word = 16;
     unsigned call = 0;
-    for (field = 0; field <= fields; field++) {
-        const int bits = field < fields ? field_of(m, field).bits : 1;
-        for (bit = 0; bit < bits; bit++, call++) {
+    for (field = 0; field <= fields && !result && word == 16; field++) {
+        bits = field < fields ? field_of(m, field).bits : 1;
+        for (bit = 0; bit < bits && !result && word == 16; bit++, call++) {
             for (i = 0; i < fields; i++) {
                 const struct field f = field_of(m, i);
                 value[i] = field == fields ? f.all : i == field ? ((uint64_t)1 << (f.low + bit)) + f.plus : f.base;
@@ -99,22 +96,17 @@ static int image_agrees(struct ${T}_state *k, const struct map *m)
             patch_map(ours, m->rank, value[0], value + 1, value + 6);
             work_around(k, ours);
             result = encode(k, m, value[0], value + 1, value + 6, theirs);
-            if (result) {
-                snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with "
-                         "CUresult %d (%s)", m->name, call, result, result_name(result));
-                return 0;
-            }
-            for (word = 0; word < 16; word++) {
-                if (ours[word] == theirs[word])
-                    continue;
-                snprintf(k->images, sizeof k->images, "%s: in call %u of the check, word %d of the driver's map is "
-                         "0x%llx, not 0x%llx", m->name, call, word, (unsigned long long)theirs[word],
-                         (unsigned long long)ours[word]);
-                return 0;
-            }
+            for (word = 0; !result && word < 16 && ours[word] == theirs[word];)
+                word++;
         }
     }
-    return 1;
+    if (result)
+        snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with CUresult %d "
+                 "(%s)", m->name, call - 1, result, result_name(result));
+    else if (word < 16)
+        snprintf(k->images, sizeof k->images, "%s: in call %u of the check, word %d of the driver's map is 0x%llx, not "
+                 "0x%llx", m->name, call - 1, word, (unsigned long long)theirs[word], (unsigned long long)ours[word]);
+    return !result && word == 16;
 }
 
 /* Where the variants have maps, their images are used if they are what the driver encodes. */

@@ -12,5 +12,5 @@
 #define INLINE static inline
 #define ALIGNED
 #define LIKELY(condition) (condition)
-#define ASSUME(fact) ((void)0)
+#define ASSUME(fact) ((void)(fact))
 #endif

@@ -12,18 +12,16 @@ static char *join(const char *const *chunk, struct ${T}_error *error)
     for (i = 0; chunk[i]; i++)
         bytes += strlen(chunk[i]);
     text = (char *)malloc(bytes);
-    if (!text) {
+    for (i = 0; text && chunk[i]; at += strlen(chunk[i++]))
+        memcpy(text + at, chunk[i], strlen(chunk[i]) + 1);
+    if (!text)
         fail(error, ${T}_NO_MEMORY, 0, "no memory for the kernel's text");
-        return NULL;
-    }
-    for (i = 0; chunk[i]; at += strlen(chunk[i++]))
-        memcpy(text + at, chunk[i], strlen(chunk[i]));
-    text[at] = '\0';
     return text;
 }
 
 //@ if host.part.source then
 /* NVRTC. Signatures are those of nvrtc.h of CUDA 12 and 13; a program is a void *. */
+enum { a_cubin, a_ptx, a_log, texts }; /* what it gives */
 struct compiler {
     void *builtins, *library;
     int (*version)(int *major, int *minor);
@@ -31,12 +29,8 @@ struct compiler {
                   const char *const *header_name);
     int (*destroy)(void **program);
     int (*compile)(void *program, int options, const char *const *option);
-    int (*cubin_size)(void *program, size_t *bytes);
-    int (*cubin)(void *program, char *bytes);
-    int (*ptx_size)(void *program, size_t *bytes);
-    int (*ptx)(void *program, char *text);
-    int (*log_size)(void *program, size_t *bytes);
-    int (*log)(void *program, char *text);
+    int (*size[texts])(void *program, size_t *bytes);
+    int (*read[texts])(void *program, char *bytes);
 };
 
 static void close_compiler(struct compiler *c)
@@ -48,27 +42,18 @@ static void close_compiler(struct compiler *c)
     memset(c, 0, sizeof *c);
 }
 
-/* The library of that name in a folder; `minor` below 0: its name has none. */
-static void *open_in(const char *root, const char *below, const char *name, int major, int minor)
-{
-    char path[4096], number[16];
-    snprintf(number, sizeof number, minor < 0 ? "%d" : "%d.%d", major, minor);
-    if (snprintf(path, sizeof path, "%s/%s/%s.so.%s", root, below, name, number) >= (int)sizeof path)
-        return NULL;
-    return dlopen(path, RTLD_NOW | RTLD_LOCAL);
-}
-
 /* The newest NVRTC in a folder. libnvrtc looks for its builtins by bare name when it compiles, which finds them only if
  * they are open by then. */
 static void open_newest(struct compiler *c, const char *root, const char *below)
 {
-    enum { newest = 19, oldest = 12 };
-    int major, minor;
-    for (major = newest; major >= oldest && !c->library; major--) {
-        for (minor = 9; minor >= 0 && !c->builtins; minor--)
-            c->builtins = open_in(root, below, "libnvrtc-builtins", major, minor);
-        if (c->builtins)
-            c->library = open_in(root, below, "libnvrtc", major, -1);
+    enum { newest = 199, oldest = 120 }; /* versions, of 19.9 and 12.0 */
+    char path[4096];
+    int version;
+    for (version = newest; version >= oldest && !c->library && strlen(root) < sizeof path - 100; version--) {
+        snprintf(path, sizeof path, "%s/%s/libnvrtc-builtins.so.%d.%d", root, below, version / 10, version % 10);
+        c->builtins = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        snprintf(path, sizeof path, "%s/%s/libnvrtc.so.%d", root, below, version / 10);
+        c->library = c->builtins ? dlopen(path, RTLD_NOW | RTLD_LOCAL) : NULL;
         if (!c->library)
             close_compiler(c);
     }
@@ -76,20 +61,15 @@ static void open_newest(struct compiler *c, const char *root, const char *below)
 
 static int open_compiler(struct compiler *c, struct ${T}_error *error)
 {
-    static const struct entry calls[] = { /* the members of struct compiler */
-        {"nvrtcVersion", 0}, {"nvrtcCreateProgram", 0}, {"nvrtcDestroyProgram", 0}, {"nvrtcCompileProgram", 0},
-        {"nvrtcGetCUBINSize", 0}, {"nvrtcGetCUBIN", 0}, {"nvrtcGetPTXSize", 0}, {"nvrtcGetPTX", 0},
-        {"nvrtcGetProgramLogSize", 0}, {"nvrtcGetProgramLog", 0}};
+    static const char *const calls[] = { /* the members of struct compiler */
+        "nvrtcVersion", "nvrtcCreateProgram", "nvrtcDestroyProgram", "nvrtcCompileProgram", "nvrtcGetCUBINSize",
+        "nvrtcGetPTXSize", "nvrtcGetProgramLogSize", "nvrtcGetCUBIN", "nvrtcGetPTX", "nvrtcGetProgramLog"};
     static const char *const below[] = {"lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib",
                                         "targets/aarch64-linux/lib"};
     static const char *const names[] = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so"};
-    const char *roots[3];
-    const size_t count = sizeof calls / sizeof *calls;
+    const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda"};
     int major = 0, minor = 0;
     size_t i, n;
-    roots[0] = getenv("CUDA_HOME");
-    roots[1] = getenv("CUDA_PATH");
-    roots[2] = "/usr/local/cuda";
     for (i = 0; i < sizeof roots / sizeof *roots; i++)
         for (n = 0; n < sizeof below / sizeof *below && roots[i] && !c->library; n++)
             open_newest(c, roots[i], below[n]);
@@ -99,40 +79,39 @@ static int open_compiler(struct compiler *c, struct ${T}_error *error)
         return fail(error, ${T}_NO_COMPILER, 0,
                     "NVRTC, which compiles the kernel, is not found in CUDA_HOME, CUDA_PATH, /usr/local/cuda and the "
                     "loader's folders; install CUDA 12.8 or newer, or embed compiled kernels");
-    find_symbols(c->library, calls, count, &c->version);
-    if (missing_symbol(calls, count, &c->version) || c->version(&major, &minor))
+    if (find_symbols(c->library, calls, sizeof calls / sizeof *calls, &c->version) || c->version(&major, &minor))
         return fail(error, ${T}_NO_COMPILER, 0, "NVRTC lacks an entry point");
-    if (major < 12 || (major == 12 && minor < 8))
-        return fail(error, ${T}_NO_COMPILER, 0, "NVRTC is version %d.%d; 12.8 or newer is needed", major, minor);
-    return ${T}_OK;
+    return major > 12 || (major == 12 && minor >= 8) ? ${T}_OK
+           : fail(error, ${T}_NO_COMPILER, 0, "NVRTC is version %d.%d; 12.8 or newer is needed", major, minor);
 }
 
-/* The compiler's messages as the detail of a failure. */
-static int compile_fault(const struct compiler *c, void *program, int result, const char *file,
-                         struct ${T}_error *error)
+/* What the compiler has made of a program, which the caller frees; *result: what it gave. NULL: there is none, or no
+ * memory for it, where *result is 0. */
+static char *read_text(const struct compiler *c, void *program, int which, int *result)
 {
     size_t bytes = 0;
-    char *log = c->log_size(program, &bytes) == 0 && bytes > 1 ? (char *)malloc(bytes + 1) : NULL;
-    int told = log && c->log(program, log) == 0;
-    if (told)
-        log[bytes] = '\0';
-    fail(error, ${T}_COMPILE, result, told ? "%s" : "NVRTC fails on %s with nvrtcResult %d", told ? log : file,
-         result);
-    free(log);
-    return ${T}_COMPILE;
+    char *text;
+    *result = c->size[which](program, &bytes);
+    text = *result ? NULL : (char *)malloc(bytes + 1);
+    if (!text)
+        return NULL;
+    text[bytes] = '\0';
+    *result = c->read[which](program, text);
+    if (!*result)
+        return text;
+    free(text);
+    return NULL;
 }
 
-/* Compiles to a cubin, or to PTX for a device newer than the target; *out is the caller's to free. */
-static int compile(const struct compiler *c, const struct tables *of, int variant, int as_ptx, char **out,
-                   struct ${T}_error *error)
+/* Compiles to a cubin, or to PTX for a device newer than the target; *out is the caller's to free. A failure tells the
+ * compiler's messages. */
+static int compile(const struct compiler *c, const struct tables *of, int variant, int as_ptx, char **out, struct ${T}_error *error)
 {
     const struct ${T}_variant *v = &of->variant[variant];
     const char *option[32], *dash = v->name[0] ? "_" : "";
-    char architecture[64], file[1024];
+    char architecture[64], file[1024], *text = join(of->image[variant].source, error), *log;
     void *program = NULL;
-    size_t bytes = 0;
-    int i, result;
-    char *text = join(of->image[variant].source, error);
+    int i, result, unread, status = ${T}_COMPILE;
     *out = NULL;
     if (!text)
         return ${T}_NO_MEMORY;
@@ -144,24 +123,20 @@ static int compile(const struct compiler *c, const struct tables *of, int varian
     result = c->create(&program, text, file, 0, NULL, NULL);
     free(text);
     if (result)
-        return fail(error, ${T}_COMPILE, result, "nvrtcCreateProgram failed with nvrtcResult %d", result);
+        return fail(error, status, result, "nvrtcCreateProgram failed with nvrtcResult %d", result);
     result = c->compile(program, 1 + of->option_count, option);
     if (!result)
-        result = as_ptx ? c->ptx_size(program, &bytes) : c->cubin_size(program, &bytes);
-    if (!result && (*out = (char *)malloc(bytes + 1)) == NULL) {
-        c->destroy(&program);
-        return fail(error, ${T}_NO_MEMORY, 0, "no memory for the compiled kernel");
-    }
-    if (!result)
-        result = as_ptx ? c->ptx(program, *out) : c->cubin(program, *out);
-    if (result) {
-        compile_fault(c, program, result, file, error);
-        free(*out);
-        *out = NULL;
+        *out = read_text(c, program, as_ptx ? a_ptx : a_cubin, &result);
+    if (*out) {
+        status = ${T}_OK;
+    } else if (!result) {
+        status = fail(error, ${T}_NO_MEMORY, 0, "no memory for the compiled kernel");
     } else {
-        (*out)[bytes] = '\0';
+        const int told = (log = read_text(c, program, a_log, &unread)) != NULL && *log;
+        fail(error, status, result, told ? "%s" : "NVRTC fails on %s with nvrtcResult %d", told ? log : file, result);
+        free(log);
     }
     c->destroy(&program);
-    return result ? ${T}_COMPILE : ${T}_OK;
+    return status;
 }
 //@ end

@@ -5,12 +5,12 @@
 //@ local NAME, T = host.name, host.types
 //@ if not host.shared then
 /* ---- patch: the parameter ---------------------------------------------------------------------------------------- */
+
+//@     include "host/put.h" host = host
 //@ end
 
 /* Launches by variant, but for their tensors, sizes and grid. */
-static const struct {
-    struct ${NAME}_params p ALIGNED;
-} launches[] = {
+static const struct { struct ${NAME}_params p ALIGNED; } launches[] = {
 //@ for n, i in ipairs(host.image) do
 //@     local rows, at = {}, 0
 //@     local function zeros(to)
@@ -33,17 +33,26 @@ static const struct {
 INLINE void resolve(const struct ${NAME}_args *args, int dense, struct tensor *t)
 {
 //@ for _, t in ipairs(host.tensor) do
-    t[at_${t.name}].address = (uint64_t)(uintptr_t)args->${t.name};
-//@     for _, d in ipairs(t.dim) do
-    t[at_${t.name}].dim[${d.index}] = ${d.c};
+//@     local name, text, line = "t[at_" .. t.name .. "].", {}, ""
+//@     local function set(field, value) -- several stand in a line
+//@         local one = name .. field .. " = " .. value .. ";"
+//@         local joins = line ~= "" and #line + #one < 116
+//@         if not joins and line ~= "" then text[#text + 1] = line end
+//@         line = joins and line .. " " .. one or one
 //@     end
+//@     set("address", "(uint64_t)(uintptr_t)args->" .. t.name)
+//@     for _, d in ipairs(t.dim) do set("dim[" .. d.index .. "]", d.c) end
 //@     if t.pointers then
-    t[at_${t.name}].align = args->${t.name}_align;
-    t[at_${t.name}].stride[0] = (int64_t)1 << 32; /* of addresses: one that nothing refuses */
+//@         set("align", "args->" .. t.name .. "_align")
+//@         set("stride[0]", "(int64_t)1 << 32") -- of addresses: one that nothing refuses
 //@     end
 //@     for _, s in ipairs(t.stride) do
-    t[at_${t.name}].stride[${s.index}] = stride_of(dense, args->${t.name}_stride[${s.index}], ${s.c});
+//@         local given = "args->" .. t.name .. "_stride[" .. s.index .. "]"
+//@         set("stride[" .. s.index .. "]", "stride_of(dense, " .. given .. ", " .. s.c .. ")")
 //@     end
+//@     text[#text + 1] = line
+//@     local lines = table.concat(text, "\n")
+    ${lines}
 //@ end
 //@ if not host.has_stride then
     (void)dense;
@@ -57,11 +66,11 @@ APART static int check_formulas(const struct ${NAME}_args *args, struct ${T}_err
 {
 //@     for _, g in ipairs(host.guard) do
     if (${g.c} >= 4611686018427387904.0)
-        return fail(error, ${NAME}_INVALID, 0, "the sizes make %s overflow 64-bit arithmetic; split the work", "${g.what}");
+        return REFUSE("the sizes make %s overflow 64-bit arithmetic; split the work", "${g.what}");
 //@     end
 //@     for _, g in ipairs(host.divisor) do
     if ((${g.c}) == 0)
-        return fail(error, ${NAME}_INVALID, 0, "the sizes make %s divide by zero", "${g.what}");
+        return REFUSE("the sizes make %s divide by zero", "${g.what}");
 //@     end
     return ${NAME}_OK;
 }
@@ -82,13 +91,15 @@ static int check_arguments(const struct ${NAME}_args *args, struct ${T}_error *e
 //@ end
 }
 
-//@ local clusters, programmatic = 0, 0
-//@ for _, i in ipairs(host.image) do
-//@     if i.cluster.x * i.cluster.y * i.cluster.z > 1 then clusters = 1 end
-//@     if i.programmatic then programmatic = 1 end
-//@ end
+//@ if host.shared then
+//@     local clusters, programmatic = 0, 0
+//@     for _, i in ipairs(host.image) do
+//@         if i.cluster.x * i.cluster.y * i.cluster.z > 1 then clusters = 1 end
+//@         if i.programmatic then programmatic = 1 end
+//@     end
 enum { clusters = ${clusters}, programmatic = ${programmatic} }; /* whether any variant has them */
 
+//@ end
 /* What a variant has: blocks along x, y and z, items that they count and lists of turns. */
 INLINE void count_work(const struct ${NAME}_args *args, int v, int64_t sm_count, int64_t *n)
 {
@@ -100,9 +111,13 @@ INLINE void count_work(const struct ${NAME}_args *args, int v, int64_t sm_count,
 //@ else
     switch (v) {
 //@     for _, c in ipairs(shape.counts) do
+//@         if c.one_line and #c.cases < 32 then
+    ${c.cases} ${c.text} break;
+//@         else
     ${c.cases}
         ${c.text}
         break;
+//@         end
 //@     end
     }
 //@ end
@@ -123,8 +138,7 @@ INLINE int fits(int shape, const struct tensor *t)
 }
 
 /* In a copy of variant v's launch. patched: whether maps are patched images; else the driver encodes them. */
-INLINE int patch(const struct ${T}_state *k, int shape, int v, int patched, const struct ${NAME}_args *args,
-                 const struct tensor *t, uint64_t *word, struct ${T}_error *error)
+INLINE int patch(const struct ${T}_state *k, int shape, int v, int patched, const struct ${NAME}_args *args, const struct tensor *t, uint64_t *word, struct ${T}_error *error)
 {
     int status = ${NAME}_OK;
     switch (shape) {
@@ -175,9 +189,10 @@ INLINE uint64_t odd_sizes(const struct ${NAME}_args *args)
 //@ end
 //@ if #sizes == 0 then sizes[1] = "0" end
 //@ if not plain then sizes[1] = "(uint64_t)1 << 63" end -- formulas over them may overflow
-//@ local odd = csv(sizes)
-//@ odd = table.concat(sizes, " | ")
+//@ local odd = table.concat(sizes, " | ")
+//@ if #host.symbol == 0 or not plain then
     (void)args;
+//@ end
     return ${odd};
 }
 
@@ -190,7 +205,8 @@ INLINE uint64_t odd_tensors(const struct tensor *t, int dense)
 //@     one[#one + 1], any[#any + 1] = "(" .. name .. ".address - 1)", name .. ".address"
 //@     if t.pointers then odd[#odd + 1] = "(0 - (" .. name .. ".address & 7))" end
 //@     for _, d in ipairs(t.dim) do
-//@         if not seen[d.c] then odd[#odd + 1] = "odd_extent(" .. name .. ".dim[" .. d.index .. "])" end
+//@         local extent = name .. ".dim[" .. d.index .. "], " .. host.map_rule.most_extent
+//@         if not seen[d.c] then odd[#odd + 1] = "odd_size(" .. extent .. ", 1)" end
 //@         seen[d.c] = true
 //@     end
 //@     for _, s in ipairs(t.stride) do
@@ -232,10 +248,11 @@ INLINE void assume_ordinary(const struct ${NAME}_args *args, const struct tensor
 //@         if not known[d.c] then facts[#facts + 1] = "t[at_" .. t.name .. "].dim[" .. d.index .. "] > 1" end
 //@     end
 //@ end
-//@ for _, fact in ipairs(facts) do
-    ASSUME(${fact});
-//@ end
+//@ local all = table.concat(facts, " && ")
+    ASSUME(${all});
+//@ if #host.symbol == 0 then
     (void)args;
+//@ end
 }
 
 /* Whether all strides are the default ones. */
@@ -247,6 +264,8 @@ INLINE int all_dense(const struct ${NAME}_args *args)
 //@ end
 //@ if #given == 0 then given[1] = "0" end
 //@ local strides = table.concat(given, " | ")
+//@ if not host.has_stride then
     (void)args;
+//@ end
     return (${strides}) == 0;
 }

@@ -111,6 +111,8 @@ extern "C" {
 
 //@ include "host/fast.h" host = host
 
+//@ include "host/put.h" host = host
+
 #endif
 
 #if defined(TILEWRIGHT_IS_INSIDE) && defined(KERNEL)
@@ -119,6 +121,8 @@ extern "C" {
 //@ for _, name in ipairs { "args", "params", "info", "load", "unload", "workspace", "launch", "strerror" } do
 #define KERNEL_${name} TILEWRIGHT_JOIN(KERNEL, _${name})
 //@ end
+
+//@ include "host/ordinary.c" host = host
 
 //@ include "host/body.c" host = host
 

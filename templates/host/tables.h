@@ -3,136 +3,121 @@
 //@ local T = host.types
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
 
-/* A tensor as one call has it: extents and strides in elements, in memory order, the innermost last. */
-struct tensor {
+struct tensor { /* as one call has it: extents and strides in elements, in memory order, the innermost last */
     uint64_t address;
 //@ if host.part.pointers then
     uint64_t align; /* 0, or of slices with addresses of their own what these divide by */
 //@ end
     int64_t dim[${host.rank}], stride[${host.rank}];
 };
-
 //@ if host.part.sizes then
-/* A size of the arguments. */
-struct size {
+struct size { /* of the arguments, and where in them */
     const char *name;
-    size_t at; /* in the arguments */
+    size_t at;
     int64_t limit, multiple;
 };
-
 //@ end
-/* What a tensor asks of every launch, beside its ${T}_tensor; dimensions as bits. */
-struct operand {
+//@ if host.part.operands then
+struct operand { /* what a tensor asks of every launch, beside its ${T}_tensor; dimensions as bits */
     int may_be_null;
     unsigned signs, large; /* extents that sizes may make negative, or more than a tensor map takes */
-//@ if host.part.pointers then
+//@     if host.part.pointers then
     int pointers;          /* the address is that of an array: of each slice's along dimension 0 */
+//@     end
+};
+//@ end
+struct rule { /* what the variant of an architecture that asks least asks of a tensor */
+    int tensor;
+    uint32_t align; /* of address, pitches and, with whole_rows, of the rows; bytes */
+    int whole_rows, map;
+//@ if host.part.fixed then
+    int64_t fixed[${host.rank}]; /* strides that the kernel is made for; 0: any */
 //@ end
 };
-
-/* What the variant of an architecture that asks least asks of a tensor. */
-struct rule {
-    int tensor;
-    uint32_t align;       /* of address, pitches and, with whole_rows, of the rows; bytes */
-    int whole_rows, map;
-    int64_t fixed[${host.rank}]; /* strides that the kernel is made for; 0: any */
-};
-
 //@ if host.part.maps then
 //@     if host.part.windows then
 /* The constant arguments of a cuTensorMapEncodeTiled, or of a cuTensorMapEncodeIm2col where there are windows, and what
  * they come to; innermost first. */
-//@     else
-/* The constant arguments of a cuTensorMapEncodeTiled, innermost first, and what they come to. */
-//@     end
 struct map {
+//@     else
+struct map { /* the constant arguments of a cuTensorMapEncodeTiled, innermost first, and what they come to */
+//@     end
     const char *name;
     unsigned targets;              /* bit i: targets[i] has it */
     int dtype, swizzle, promotion; /* as in cuda.h */
     uint32_t rank, element_bytes, box[5];
-    uint64_t dim[5];               /* 0: not constant */
-    uint64_t image[16];
+    uint64_t dim[5], image[16];    /* an extent of 0: not constant */
 //@     if host.part.windows then
     uint32_t windows;              /* spatial dims; 0: tiled */
     int lower[3], upper[3];        /* corners of the walk over an image: from its first pixel, and from its last */
     uint32_t step[5];              /* elements from one that is loaded to the next */
 //@     end
 };
-
 //@ end
-/* A variant's code, what is missing is NULL; and how it is launched. */
-struct image {
+struct image { /* a variant's code, what is missing is NULL; and how it is launched */
     const void *cubin;
 //@ if host.part.text then
     const char *const *source, *const *ptx; /* in chunks, NULL behind the last */
 //@ end
-    int blocks_per_sm;                      /* that run at once on a multiprocessor */
-    int shape;                              /* variants of one have the same parameter */
+    int blocks_per_sm, shape; /* how many run at once on a multiprocessor; those of a shape have the same parameter */
 //@ if host.part.tuned then
-    int setup;                              /* 0: one of the spec's own */
+    int setup;                /* 0: one of the spec's own */
 //@ end
 //@ if host.part.lists then
-    int lists;                              /* 1: ENTRY_list finds which turns there are */
+    int lists;                /* 1: ENTRY_list finds which turns there are */
 //@ end
 };
-
-/* An architecture: the variants that were made for it, and the devices that take them. */
-struct target {
+struct target { /* an architecture: the variants that were made for it, and the devices that take them */
     const char *arch;
-    int major, minor;
-    int exact;             /* runs on that compute capability alone */
-    int newer;             /* its PTX may run on later ones */
-    int first, own, count; /* of variants: those of the spec's own stand before set-ups */
-    int shared_bytes;      /* of a block, that its own variants want; a set-up that wants more is not loaded */
+    int major, minor, exact, newer; /* exact: runs on that compute capability alone; newer: its PTX may on later ones */
+    int first, own, count;          /* of variants: those of the spec's own stand before set-ups */
+    int shared_bytes; /* of a block, that its own variants want; a set-up that wants more is not loaded */
 };
 //@ if host.part.tuned then
-
 /* Which set-up sizes take: one (by number) below `from` goes on at the first of `next`, others at the second; ~n is
  * set-up n. */
 struct split {
     int64_t from;
     int32_t size, next[2];
 };
-
-/* Where a GPU's choice begins. Another model takes the first of its architecture. */
-struct choice {
+struct choice { /* where a GPU's choice begins; another model takes the first of its architecture */
     const char *gpu;
     int32_t target, begin;
 };
-
-/* Which set-ups are loaded: all, or those that launches of these arguments take. */
-struct wanted {
-    int (*takes)(const struct ${T}_state *k, const void *args, int count, int setup); /* NULL: all */
+struct wanted { /* which set-ups are loaded: all (takes NULL), or those that launches of these arguments take */
+    int (*takes)(const struct ${T}_state *k, const void *args, int count, int setup);
     const void *args;
     int count;
 };
 //@ end
-
 struct tables {
     const char *name;
     const struct ${T}_tensor *tensor;
+//@ if host.part.operands then
     const struct operand *operand;
-    int tensor_count;
-//@ if host.part.sizes then
-    const struct size *size;
-    int size_count;
 //@ end
     const struct rule *rule; /* by target, then by tensor */
+//@ if host.part.sizes then
+    const struct size *size;
+//@ end
 //@ if host.part.maps then
     const struct map *map;
-    int map_count;
 //@ end
     const struct target *target;
-    int target_count;
-    const struct image *image;           /* by variant */
+    const struct image *image; /* by variant */
     const struct ${T}_variant *variant;
-    int slots;                           /* variants of the architecture that has most */
+//@ local counts = { "tensor_count", "target_count" }
+//@ if host.part.sizes then counts[#counts + 1] = "size_count" end
+//@ if host.part.maps then counts[#counts + 1] = "map_count" end
 //@ if host.part.source then
-    const char *const *option;           /* of NVRTC, beside the architecture */
-    int option_count;
+    const char *const *option; /* of NVRTC, beside the architecture */
+//@     counts[#counts + 1] = "option_count"
 //@ end
 //@ if host.part.tuned then
     const struct choice *choice;
-    int choice_count;
+//@     counts[#counts + 1] = "choice_count"
 //@ end
+//@ local all = csv(counts)
+    int slots; /* variants of the architecture that has most */
+    int ${all};
 };

@@ -2,12 +2,12 @@
 //@ param host table
 //@ param shape table
 //@ local NAME, T = host.name, host.types
-INLINE int ordinary(const struct ${T}_state *k, const struct ${T}_slot *slot, const struct ${NAME}_args *args, int dense,
-                    int shape, int v, struct ${NAME}_params *p);
+//@ if host.shared then
+INLINE int ordinary(const struct ${T}_state *k, const struct ${T}_slot *slot, const struct ${NAME}_args *args, int dense, int shape, int v, struct ${NAME}_params *p);
 
+//@ end
 /* In the variant that asks most of those for the sizes. */
-INLINE int params_of_ordinary(const struct ${NAME} *kernel, const struct ${NAME}_args *args, int dense,
-                              struct ${NAME}_params *p)
+INLINE int params_of_ordinary(const struct ${NAME} *kernel, const struct ${NAME}_args *args, int dense, struct ${NAME}_params *p)
 {
 //@ if host.tuned then
     int v;
@@ -21,12 +21,13 @@ INLINE int params_of_ordinary(const struct ${NAME} *kernel, const struct ${NAME}
 //@             if own then maps = maps + i.map_count end
 //@             if own then shapes[#shapes + 1] = shape.of[n] end
 //@         end
-//@         if maps > 0 then
-        if (!LIKELY(kernel->state.static_images))
-            return 0;
-//@         end
+//@         local still = maps > 0 and "LIKELY(kernel->state.static_images) && " or ""
 //@         if #g.setup > 0 then
 //@             local own = #g.image - 1
+//@             if maps > 0 then
+        if (!LIKELY(kernel->state.static_images))
+            return 0;
+//@             end
         v = setup_of(&kernel->state, args);
         v = v && LIKELY(kernel->slot[${own} + v].function != NULL) ? ${g.first} + ${own} + v : ${g.first};
 //@             local done = {}
@@ -43,10 +44,9 @@ INLINE int params_of_ordinary(const struct ${NAME} *kernel, const struct ${NAME}
         }
 //@         else
 //@             local only = shapes[1]
-        return ordinary(&kernel->state, kernel->slot, args, dense, ${only}, ${g.first}, p);
+        return ${still}ordinary(&kernel->state, kernel->slot, args, dense, ${only}, ${g.first}, p);
 //@         end
 //@     end
-    default:
-        return 0;
     }
+    return 0;
 }

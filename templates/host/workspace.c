@@ -1,8 +1,7 @@
 //@ -- How much memory a launch wants beside its tensors.
 //@ param host table
 //@ local NAME, T = host.name, host.types
-int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *args, uint64_t *bytes,
-                      struct ${T}_error *error)
+int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *args, uint64_t *bytes, struct ${T}_error *error)
 {
     int status = check_arguments(args, error);
 //@ local by_grid = false

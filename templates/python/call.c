@@ -400,7 +400,7 @@ APART static int take_late(struct together *all, PyObject *const *given, struct 
             status = ask_late(all, given[i], slots[i].name, i + 1);
 //@ if host.workspace > 0 then
     if (!status && !all->stream_given && given[slot_workspace] &&
-        !exchange_of(all->state, Py_TYPE(given[slot_workspace])))
+        !exchange_of(all->state->seen, all->state->lock, Py_TYPE(given[slot_workspace])))
         status = ask_late(all, given[slot_workspace], "workspace", slot_workspace + 1);
 //@ end
     all->late = 1;

@@ -7,7 +7,6 @@
 
 enum {
     DEVICES = 64, /* ordinals below that */
-    TYPES = 16,   /* of tensors, that are remembered */
     SLOTS = ${slots},   /* arguments */
     PER_THREAD = 2,   /* cuda.h: CU_STREAM_PER_THREAD */
     NO_CAPTURE = 900  /* cuda.h: CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED */
@@ -33,12 +32,6 @@ struct loaded {
     void *context; /* the device's primary one, retained once it was needed; else NULL */
 };
 
-/* A type of tensors, and the C exchange that it offers; NULL: none. */
-struct seen {
-    PyObject *type;
-    const struct dl_exchange *exchange;
-};
-
 //@ if host.workspace > 0 then
 /* A workspace that is zero between launches; those of a stream, which follow each other, share it. */
 struct room {
@@ -60,15 +53,6 @@ struct state {
 //@ end
     PyObject *name[SLOTS]; /* of arguments, interned */
 };
-
-static void lock(struct state *s)
-{
-    if (PyThread_acquire_lock(s->lock, NOWAIT_LOCK))
-        return;
-    Py_BEGIN_ALLOW_THREADS
-    PyThread_acquire_lock(s->lock, WAIT_LOCK);
-    Py_END_ALLOW_THREADS
-}
 
 /* The exception of a status that a function of the pair returned. */
 APART static void raise_status(int status, const struct ${NAME}_error *error)
@@ -186,7 +170,7 @@ APART static struct driver_calls *take_driver(struct state *s, PyObject *capsule
         if (!table)
             return NULL;
     }
-    lock(s);
+    acquire(s->lock);
     c = s->calls;
     if (c && table && capsule != s->capsule) {
         PyErr_SetString(PyExc_RuntimeError, "${NAME}: another driver is in use already; load before the first call");
@@ -216,7 +200,7 @@ APART static int enter(struct state *s, const struct driver_calls *c, struct loa
     if (!context) {
         result = c->primary_retain(&context, device);
         if (!result && l) {
-            lock(s);
+            acquire(s->lock);
             PUBLISH(l->context, context);
             PyThread_release_lock(s->lock);
         }
@@ -249,7 +233,7 @@ APART static struct loaded *load_for(struct state *s, int device)
     entered = enter(s, c, NULL, device);
     if (entered < 0)
         return NULL;
-    lock(s);
+    acquire(s->lock);
     l = s->loaded[device];
     if (!l && !(l = (struct loaded *)calloc(1, sizeof *l))) {
         PyErr_NoMemory();
@@ -327,7 +311,7 @@ static uint64_t room_for(struct state *s, int device, void *stream, uint64_t byt
         free(r);
         return 0;
     }
-    lock(s);
+    acquire(s->lock);
     r->next = s->room;
     PUBLISH(s->room, r);
     PyThread_release_lock(s->lock);

@@ -56,60 +56,6 @@ APART static int blame(const char *name, int position)
     return -1;
 }
 
-/* The attribute, or NULL where there is none. An exception that says something else stays set. */
-static PyObject *attribute(PyObject *of, const char *name)
-{
-    PyObject *found = PyObject_GetAttrString(of, name);
-    if (!found && PyErr_ExceptionMatches(PyExc_AttributeError))
-        PyErr_Clear();
-    return found;
-}
-
-/* Of the chain of a type's exchanges that whose structs are the ones above. NULL: it has none; an exception may be
- * set. */
-APART static const struct dl_exchange *find_exchange(PyTypeObject *type)
-{
-    PyObject *capsule = attribute((PyObject *)type, "__dlpack_c_exchange_api__");
-    const struct dl_exchange *e = NULL;
-    if (capsule && PyCapsule_IsValid(capsule, "dlpack_exchange_api"))
-        e = (const struct dl_exchange *)PyCapsule_GetPointer(capsule, "dlpack_exchange_api");
-    while (e && e->version.major != 1)
-        e = e->version.major > 1 ? e->previous : NULL;
-    Py_XDECREF(capsule);
-    return e;
-}
-
-/* The same, from what is remembered where it is. */
-APART static const struct dl_exchange *learn(struct state *s, PyTypeObject *type)
-{
-    const struct dl_exchange *e = find_exchange(type);
-    int i = 0;
-    if (PyErr_Occurred())
-        return NULL;
-    lock(s);
-    while (i < TYPES && s->seen[i].type && s->seen[i].type != (PyObject *)type)
-        i++;
-    if (i < TYPES && !s->seen[i].type) {
-        s->seen[i].exchange = e;
-        PUBLISH(s->seen[i].type, Py_NewRef((PyObject *)type));
-    }
-    PyThread_release_lock(s->lock);
-    return e;
-}
-
-INLINE const struct dl_exchange *exchange_of(struct state *s, PyTypeObject *type)
-{
-    int i;
-    for (i = 0; i < TYPES; i++) {
-        PyObject *known = READ(s->seen[i].type);
-        if (known == (PyObject *)type)
-            return s->seen[i].exchange;
-        if (!known)
-            break;
-    }
-    return learn(s, type);
-}
-
 /* A number, 64 bits of an address or a handle. -1: an exception is set. */
 static int address_of(PyObject *number, void **address)
 {
@@ -461,7 +407,7 @@ APART static int take_owned(const struct dl_exchange *e, PyObject *tensor, struc
  * set, which names it. */
 INLINE int take(struct together *all, PyObject *tensor, struct view *v, const char *name, int position)
 {
-    const struct dl_exchange *e = exchange_of(all->state, Py_TYPE(tensor));
+    const struct dl_exchange *e = exchange_of(all->state->seen, all->state->lock, Py_TYPE(tensor));
     int status;
     v->hold = NULL;
     v->taken = NULL;

@@ -90,12 +90,32 @@ both tests/programs/architectures_attention.lua sm_120a
 both tests/programs/architectures_tensor.lua sm_100a
 both tests/programs/architectures_attention.lua sm_100a
 "$program" plan tests/programs/architectures_tensor.lua --kernel tensor_gated --arch sm_100a >"$work/out" 2>&1 &&
-    grep -q '^  memory.done *[0-9]* *64 ' "$work/out" && grep -q '^  group_barrier ' "$work/out"
+    grep -q '^  memory.done *[0-9]* *32 ' "$work/out" && grep -q '^  group_barrier ' "$work/out"
 ok $? "groups of products and their barriers in the Plan" "$work/out"
 sed 's/{ m = 128, n = 128, k = 64 }/{ m = 256, n = 256, k = 32 }/' tests/programs/architectures_tensor.lua >"$work/wide.lua"
 ! "$program" check "$work/wide.lua" --kernel tensor_gated --arch sm_100a >"$work/out" 2>&1 &&
     grep -q 'columns of tensor memory.*\[TENSOR-MEMORY\]' "$work/out"
 ok $? "more columns than there are: told" "$work/out"
+# Of 128 rows an instruction has them all, where nothing but stores reads its sums.
+for shape in tensor_across:m128 tensor_turns:m128 tensor_int8:m128 tensor_converted:m64; do
+    "$program" plan tests/programs/architectures_tensor.lua --kernel "${shape%:*}" --arch sm_100a >"$work/out" 2>&1 &&
+        grep -q "^  dot  *tcgen05  *${shape#*:}n128k" "$work/out"
+    ok $? "${shape%:*}: instructions of ${shape#*:}" "$work/out"
+done
+# Sums that threads change where they are, and halves of lanes that consumers exchange: what is wrong there is seen.
+attention=tests/programs/architectures_attention.lua
+"$program" gen $attention --arch sm_100a -o "$work/sums" >"$work/out" 2>&1 || ok 1 "gen $attention" "$work/out"
+planted() { # kernel hazard edit text
+    sed "$3" "$work/sums/$1.sm_100a.cu" >"$work/$1.sm_100a.cu"
+    ! cmp -s "$work/sums/$1.sm_100a.cu" "$work/$1.sm_100a.cu" &&
+        ! "$program" run $attention --kernel "$1" --device emu --arch sm_100a --source "$work/$1.sm_100a.cu" \
+            --inputs integer --complete random >"$work/out" 2>&1 && grep -q "^FAILED $1 .*: hazards .*$2" "$work/out"
+    ok $? "$1: $4" "$work/out"
+}
+planted attention_tensor UNORDERED-WRITE '/ sums_given();/d' "sums go back and nobody waits for that"
+planted attention_tensor REG-IN-FLIGHT '/ o_sum_take(products/,/^}/s/.*wait::ld.*//' "a piece is used before it has come"
+planted attention_tensor UNINIT 's/o_sum_give(sums, block, first_pair/o_sum_give(sums, block, 0/' "all pieces go to one place"
+planted attention_tensor_256 UNORDERED 's/p.columns += consumer . 1048576/;/' "both consumers have the same half of the lanes"
 # Rows by number come by threads, not by the warp of bulk copies.
 "$program" run specs/attention_decode.lua --kernel attention_decode_paged_16 --device emu --arch sm_120a \
     --inputs normal --complete late --hazards strict >"$work/out" 2>&1

@@ -75,8 +75,6 @@ static const struct choice choices[] = {
     {"NVIDIA H200", 2, 0}, /* sm_90a */
 };
 
-static const struct tables tables = {
-    "gemm_bf16", tensors, operands, tensors_in_all, sizes, 3, rules, maps, 19, targets, 2, images, variants, 29,
-    options, 1, choices, 1,
-};
+static const struct tables tables = {"gemm_bf16", tensors, rules, sizes, maps, targets, images, variants, options,
+                                     choices, 29, tensors_in_all, 2, 3, 19, 1, 1};
 

@@ -238,6 +238,16 @@ bool host_may_be_null(const struct host_facts *f, int tensor)
     return true;
 }
 
+static bool may_be_negative(const struct host_facts *f, int tensor, int d)
+{
+    return !expr_is_natural(&f->plan->graph, f->plan->tensor[tensor].dim[d]);
+}
+
+static bool may_be_large(const struct host_facts *f, int tensor, int d)
+{
+    return is_mapped(f, tensor) && host_bound(f, f->plan, f->plan->tensor[tensor].dim[d]) > most_extent;
+}
+
 static void tensor(const struct host_facts *f, const struct sink *s, int index)
 {
     const struct plan *p = f->plan;
@@ -267,8 +277,8 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
         sink_object(s, NULL);
         sink_integer(s, "index", d);
         formula(f, s, "c", p, t->dim[d]);
-        sink_boolean(s, "may_be_negative", !expr_is_natural(&p->graph, t->dim[d]));
-        sink_boolean(s, "may_be_large", is_mapped(f, index) && host_bound(f, p, t->dim[d]) > most_extent);
+        sink_boolean(s, "may_be_negative", may_be_negative(f, index, d));
+        sink_boolean(s, "may_be_large", may_be_large(f, index, d));
         sink_end(s);
     }
     sink_end(s);
@@ -545,6 +555,19 @@ static void targets(const struct host_facts *f, const struct sink *s)
     sink_end(s);
 }
 
+/* What the arguments ask of the launcher. */
+static void find_parts(const struct host_facts *f, struct host_parts *parts)
+{
+    const struct plan *p = f->plan;
+    for (int i = 0; i < p->tensor_count; i++) {
+        parts->operands = parts->operands || p->tensor[i].pointers || host_may_be_null(f, i);
+        for (int d = 0; d < p->tensor[i].rank; d++)
+            parts->operands = parts->operands || may_be_negative(f, i, d) || may_be_large(f, i, d);
+    }
+    for (int i = 0; i + 1 < p->symbol_count; i++)
+        parts->sizes = parts->sizes || host_is_argument(p, i);
+}
+
 static void walk(const void *model, const struct sink *s)
 {
     const struct host_facts *f = model;
@@ -561,17 +584,21 @@ static void walk(const void *model, const struct sink *s)
         maps = p->map_count > maps ? p->map_count : maps;
         parts.lists = parts.lists || p->list;
         parts.counted = parts.counted || p->items;
+        parts.programmatic = parts.programmatic || p->launch.programmatic;
+        for (int n = 0; n < 3; n++)
+            parts.clusters = parts.clusters || p->launch.cluster[n] > 1;
         words_of_params = (p->param_bytes + 7) / 8 > words_of_params ? (p->param_bytes + 7) / 8 : words_of_params;
         parts.source = parts.source || m->image[i].source;
         parts.text = parts.text || m->image[i].source || m->image[i].ptx;
         for (int n = 0; n < p->tensor_count; n++) {
             parts.windows = parts.windows || p->tensor[n].window.dims > 0;
             parts.pointers = parts.pointers || p->tensor[n].pointers;
+            for (int d = 0; d + 1 < p->tensor[n].rank; d++)
+                parts.fixed = parts.fixed || p->tensor[n].fixed[d];
         }
     }
     parts.workspace = workspace > 0;
-    for (int i = 0; i + 1 < f->plan->symbol_count; i++)
-        parts.sizes = parts.sizes || host_is_argument(f->plan, i);
+    find_parts(f, &parts);
     for (int i = 0; i < f->target_count; i++)
         variants = f->target[i].count > variants ? f->target[i].count : variants;
     sink_object(s, NULL);

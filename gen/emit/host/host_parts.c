@@ -14,10 +14,14 @@ const struct host_parts host_all_parts = {
     .windows = true,
     .pointers = true,
     .sizes = true,
+    .operands = true,
+    .fixed = true,
     .tuned = true,
     .lists = true,
     .counted = true,
     .workspace = true,
+    .clusters = true,
+    .programmatic = true,
 };
 
 /* What a map asks of a tensor, and the rules by their names. */
@@ -52,10 +56,14 @@ void host_parts(const struct sink *s, const struct host_parts *parts, const char
     sink_boolean(s, "windows", parts->windows);
     sink_boolean(s, "pointers", parts->pointers);
     sink_boolean(s, "sizes", parts->sizes);
+    sink_boolean(s, "operands", parts->operands);
+    sink_boolean(s, "fixed", parts->fixed);
     sink_boolean(s, "tuned", parts->tuned);
     sink_boolean(s, "lists", parts->lists);
     sink_boolean(s, "counted", parts->counted);
     sink_boolean(s, "workspace", parts->workspace);
+    sink_boolean(s, "clusters", parts->clusters);
+    sink_boolean(s, "programmatic", parts->programmatic);
     sink_boolean(s, "debug", parts->debug);
     sink_end(s);
     map_rules(s);
@@ -65,9 +73,10 @@ void host_parts(const struct sink *s, const struct host_parts *parts, const char
 /* ---- the launcher that kernels share ---------------------------------------------------------------------------- */
 
 /* What it has for the linker. */
-static const char *const calls[] = {"fail",          "driver_fault",     "status_words",   "load_kernel",
-                                    "unload_kernel", "check_sizes",      "check_tensors",  "refuse_alignment",
-                                    "refuse_grid",   "refuse_picture",   "refuse_workspace", "encode_map"};
+static const char *const calls[] = {
+    "fail",           "driver_fault",     "status_words", "load_kernel",      "unload_kernel",
+    "check_sizes",    "check_tensors",    "place_empty",  "refuse_alignment", "refuse_grid",
+    "refuse_picture", "refuse_workspace", "encode_map"};
 
 static void walk(const void *model, const struct sink *s)
 {

@@ -9,8 +9,10 @@
 struct host_parts {
     bool source, text; /* compiles sources; has any text, PTX as well */
     bool maps, windows, pointers;
-    bool sizes; /* of the arguments: any */
+    bool sizes;           /* of the arguments: any */
+    bool operands, fixed; /* tensors that ask for more than all do; strides that are constants */
     bool tuned, lists, counted, workspace;
+    bool clusters, programmatic; /* launches of any variant */
     bool debug;
 };
 

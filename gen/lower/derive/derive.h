@@ -127,10 +127,10 @@ struct derive {
     struct derive_dot *dot; /* by operation */
     int *loop;              /* by operation: of plan.loop */
     int rows;               /* of an item's tiles: the rows of every dot */
-    int blocks;             /* of 64 rows, of one consumer */
+    int blocks;             /* of 64 rows, of one consumer; wide: an instruction has two, and a store's chunk */
     int consumers, abreast; /* of them those that split an item's rows: all, or 1 where they take items in turn */
     int warps_n;            /* warps side by side along the columns; 1 where rows are reduced */
-    bool synchronous, in_memory; /* dots are done when they are issued; sums stay in tensor memory: stores take them */
+    bool synchronous, in_memory, wide; /* dots are done when issued; sums stay in tensor memory: stores take them */
     bool copies;            /* without a producer: rings are filled by cp.async, in groups; else by loads and stores */
     int *first;             /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
     int meeting;            /* without a producer: of plan.barrier, where all threads meet */

@@ -265,11 +265,11 @@ static int store_staged(struct derive *d, int op, int expression)
     for (int k = 0; k < t->rank && !status; k++)
         store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
     status = status ? status : derive_limit(d, op, &store);
-    int chunks = d->blocks * columns / width, ahead = 0;
+    int chunks = (d->wide ? 1 : d->blocks) * columns / width, ahead = 0;
     if (!status && d->late && d->late[op])
         return derive_late_pack(d, op, expression, chunks);
     struct plan_step next[DERIVE_MAX_READS];
-    status = status || chunks < 2 ? status : derive_reads(d, &write, width, next, &ahead);
+    status = status || chunks < 2 || d->wide ? status : derive_reads(d, &write, width, next, &ahead);
     const struct plan_step begin = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = chunks, .call = t->name};
     status = status ? status : derive_emit(d, d->consumer, begin);
     for (int i = 0; i < ahead && !status; i++)

@@ -171,17 +171,18 @@ static int choose_mode(struct pipeline *x, bool *in_turn)
 
 static int choose_consumers(struct pipeline *x)
 {
-    int rows = x->d.rows, fallback = rows / PIPELINE_ROWS;
+    int rows = x->d.rows, own = pipeline_own_rows(x), fallback = rows / own;
     bool in_turn;
     int fault = choose_mode(x, &in_turn);
-    while (fallback > 1 && (fallback > MOST_CONSUMERS || (rows / PIPELINE_ROWS) % fallback))
+    while (fallback > 1 && (fallback > MOST_CONSUMERS || (rows / own) % fallback))
         fallback--;
-    if (fallback == 3 && rows / PIPELINE_ROWS > 3)
+    if (fallback == 3 && rows / own > 3)
         fallback = 2;
     fallback = in_turn ? 2 : fallback < 1 ? 1 : fallback;
     int consumers = pipeline_choose(x, "pipeline.consumers", fallback,
-                                    in_turn ? "one stores an item while the other multiplies the next"
-                                            : "each multiplies its 64 rows or more");
+                                    in_turn               ? "one stores an item while the other multiplies the next"
+                                    : own > PIPELINE_ROWS ? "each multiplies 128 rows, as many as an instruction has"
+                                                          : "each multiplies its 64 rows or more");
     x->d.consumers = consumers;
     x->d.abreast = in_turn ? 1 : consumers;
     int unit = PIPELINE_ROWS * x->d.abreast;
@@ -259,13 +260,13 @@ static int dot(struct pipeline *x, int op)
     if (!mma)
         return 3;
     k->mma = x->plan->mma_count - 1;
-    mma->m = PIPELINE_ROWS;
+    mma->m = x->d.wide ? 2 * PIPELINE_ROWS : PIPELINE_ROWS;
     mma->n = columns;
     mma->k = PIPELINE_K_BYTES / bytes;
     mma->operand[0].dtype = o->arg[0].dtype;
     mma->operand[1].dtype = dtype;
     mma->accumulator = o->tile.dtype;
-    mma->blocks_m = x->d.blocks;
+    mma->blocks_m = x->d.wide ? x->d.blocks / 2 : x->d.blocks;
     mma->blocks_n = 1;
     mma->k_steps = depth / mma->k;
     mma->operand[0].tensor = mma->operand[1].tensor = -1;
@@ -670,10 +671,8 @@ int pipeline_loops(struct pipeline *x)
                 name = plan_text(p, "%s%d", name, i);
         if (!name)
             return 3;
-        p->loop[p->loop_count++] = (struct plan_loop){.name = name,
-                                                      .step = (int)step,
-                                                      .operation = plan_some(i),
-                                                      .parts = o->combine ? o->parts : 0};
+        p->loop[p->loop_count++] = (struct plan_loop){
+            .name = name, .step = (int)step, .operation = plan_some(i), .parts = o->combine ? o->parts : 0};
     }
     return 0;
 }
@@ -681,7 +680,7 @@ int pipeline_loops(struct pipeline *x)
 static int registers(struct pipeline *x)
 {
     struct plan *p = x->plan;
-    int sum = (x->d.late ? PIPELINE_BESIDE_LATE : OTHER_REGISTERS) - x->d.crowded;
+    int sum = (x->d.late ? PIPELINE_BESIDE_LATE : OTHER_REGISTERS) - x->d.crowded - pipeline_registers_spared(x);
     for (int i = 0; i < p->place_count; i++)
         if (p->place[i].kind == PLAN_PLACE_ACCUMULATOR || p->place[i].kind == PLAN_PLACE_FRAGMENT ||
             p->place[i].kind == PLAN_PLACE_OPERAND || p->place[i].kind == PLAN_PLACE_LATE)
@@ -726,8 +725,9 @@ static int decide(struct pipeline *x)
                                          : "threads compute between products, and the compiler moves that past a wait "
                                            "without a branch of its own; all lanes wait"))
         return 3;
-    status = choose_consumers(x) | choose_blocks(x);
     x->d.in_memory = pipeline_stays_in_memory(x);
+    status = choose_consumers(x) | choose_blocks(x);
+    x->d.wide = pipeline_is_wide(x);
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status |= dot(x, i);

@@ -261,6 +261,13 @@ int pipeline_early_operands(struct pipeline *x);
 
 /* Nothing but stores reads what dots give: a chunk at a time comes into registers. */
 bool pipeline_stays_in_memory(const struct pipeline *x);
+/* Rows of a consumer, or more: 128, which an instruction may have then, where tiles have them and no thread computes an
+ * operand; else 64. And whether a consumer has those 128. */
+int pipeline_own_rows(const struct pipeline *x);
+bool pipeline_is_wide(const struct pipeline *x);
+/* Registers of places that hold something for a step alone, but for the most of one. Once the columns are known. */
+int pipeline_registers_spared(const struct pipeline *x);
+int pipeline_even_share(const struct pipeline *x); /* registers of a thread where all have as many */
 bool pipeline_shares_evenly(const struct pipeline *x); /* threads keep what registers they have */
 int pipeline_memory_bytes(const struct pipeline *x); /* of shared memory */
 int pipeline_memory(struct pipeline *x);             /* columns, barriers; once the steps are there. 0, 1, 3 */

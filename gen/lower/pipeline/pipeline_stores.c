@@ -225,7 +225,14 @@ static int gone(const struct pipeline *x, int store)
 static int held(const struct pipeline *x, int op, int columns, bool only)
 {
     const struct pipeline_store *s = &x->store[op];
-    bool loop = (s->stands_once || x->d.once[op] || x->d.in_memory) && !only;
+    if (x->d.in_memory) { /* a chunk of each sum comes into registers */
+        int sums = 0;
+        for (int i = 0; i < x->plan->place_count; i++)
+            sums += x->plan->place[i].kind == PLAN_PLACE_ACCUMULATOR;
+        return OTHER_REGISTERS + (s->integers ? OF_INTEGERS : 0) + columns / 4 + sums * columns / 2 +
+               (s->each + s->column) * columns / 8 + s->rows;
+    }
+    bool loop = (s->stands_once || x->d.once[op]) && !only;
     int sum = pipeline_registers_taken(x) - gone(x, op) + OTHER_REGISTERS + columns / 4;
     int one = (s->each + s->column) * columns / 8;
     sum += s->integers ? OF_INTEGERS : 0;
@@ -255,13 +262,13 @@ int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
     const struct plan_tensor *t = &x->plan->tensor[x->program->op[op].tensor];
     bool turned;
     int all = work_stored(&x->d.work, &x->program->op[op], &turned)->columns * x->d.blocks, chunk = columns;
-    int budget = pipeline_consumer_registers(x), natural;
+    int budget = x->d.in_memory ? pipeline_even_share(x) : pipeline_consumer_registers(x), natural;
     /* Of narrower chunks, which the spec's swizzle asks for, the compiler has two and more on their way. */
     const int narrow = NARROW_BYTES / (int)tw_dtype_bytes(t->dtype), wide = columns < narrow ? narrow / columns : 1;
-    if (x->plan->mma_count > 1) /* what of several sums is there at the end is not known */
+    if (x->plan->mma_count > 1 && !x->d.in_memory) /* what of several sums is there at the end is not known */
         return columns;
     natural = held(x, op, columns * wide, columns == all);
-    if (natural > budget && !x->store[op].stands_once && columns < all) {
+    if (natural > budget && !x->store[op].stands_once && !x->d.in_memory && columns < all) {
         x->d.once[op] = true;
         family_reason(x->plan, plan_text(x->plan, "%s.chunks", t->name), "a loop",
                       "unrolled, they would hold about %d registers, of what all columns have and other stores have in "

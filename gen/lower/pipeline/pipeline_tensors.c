@@ -157,13 +157,13 @@ static int operand(struct pipeline *x, int op, int which)
         mma->operand[which].leading_bytes = plain ? 8 * span : t->box_bytes;
         mma->operand[which].stride_bytes = plain ? t->box_bytes : 8 * span;
         mma->operand[which].k_bytes = mma->k * span;
-        mma->operand[which].block_bytes = PIPELINE_ROWS * (int)tw_dtype_bytes(t->dtype) / span * t->box_bytes;
+        mma->operand[which].block_bytes = mma->m * (int)tw_dtype_bytes(t->dtype) / span * t->box_bytes;
     } else {
         /* Groups of 8 rows lie 8 spans apart. Without a swizzle the second 16 bytes along k are the next box. */
         mma->operand[which].leading_bytes = plain ? t->box_bytes : 16;
         mma->operand[which].stride_bytes = 8 * span;
         mma->operand[which].k_bytes = PIPELINE_K_BYTES;
-        mma->operand[which].block_bytes = PIPELINE_ROWS * span;
+        mma->operand[which].block_bytes = mma->m * span;
     }
     if (mn_major && PIPELINE_ROWS * (int)tw_dtype_bytes(t->dtype) % span)
         return program_refuse(x->l, o->loc, "WGMMA-SHAPE", "64 rows of wgmma are narrower than the %d-byte span", span);
@@ -194,6 +194,11 @@ static int along(struct pipeline *x, const struct derive_along *a)
                          "a number a row: it comes in the stage of the tiles that the same turn multiplies");
 }
 
+static int rows_of_chunk(const struct pipeline *x)
+{
+    return x->d.wide ? 2 * PIPELINE_ROWS : PIPELINE_ROWS;
+}
+
 /* A chunk of a store whose rows run along the innermost dim: 64 of them, and as many columns as one swizzle turns well.
  */
 static int turned_output(struct pipeline *x, const struct program_op *o, const struct program_tile *tile)
@@ -204,7 +209,7 @@ static int turned_output(struct pipeline *x, const struct program_op *o, const s
         columns /= 2;
     columns = pipeline_chunk(x, (int)(o - x->program->op), columns, LEAST_CHUNK);
     int status = pipeline_check_spans(x, o, tile->columns, tile->rows, true);
-    return status ? status : pipeline_layout(x, o, columns, PIPELINE_ROWS, 0);
+    return status ? status : pipeline_layout(x, o, columns, rows_of_chunk(x), 0);
 }
 
 /* The item's only store, of 64 rows a consumer, may go out whole: all its boxes at once, in the room of as many
@@ -238,22 +243,22 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
                               "store = \"chunks\"",
                               WIDEST_SPAN);
     if (status || x->whole)
-        return status ? status : pipeline_layout(x, o, PIPELINE_ROWS, columns, 0);
+        return status ? status : pipeline_layout(x, o, rows_of_chunk(x), columns, 0);
     if (declared->swizzle_set)
         span = tw_swizzles[declared->swizzle].span ? (int)tw_swizzles[declared->swizzle].span : 16;
     if (said->set && strcmp(said->text, "late") == 0) {
         const int width = span / size < LEAST_CHUNK ? LEAST_CHUNK : span / size;
-        status = width == span / size ? pipeline_layout(x, o, PIPELINE_ROWS, columns, width)
-                                      : pipeline_layout(x, o, PIPELINE_ROWS, width, 0);
+        status = width == span / size ? pipeline_layout(x, o, rows_of_chunk(x), columns, width)
+                                      : pipeline_layout(x, o, rows_of_chunk(x), width, 0);
         return status ? status : pipeline_late(x, op, columns, width);
     }
     if (span / size < LEAST_CHUNK) { /* a thread's neighbours and those of its row: two boxes of 16 bytes */
         int chunk = pipeline_chunk(x, op, LEAST_CHUNK, LEAST_CHUNK);
-        return pipeline_layout(x, o, PIPELINE_ROWS, chunk, 0);
+        return pipeline_layout(x, o, rows_of_chunk(x), chunk, 0);
     }
     const bool by_row = x->d.work.op[op].beyond >= 0; /* a row is a copy's: 128 bytes from the next */
     int least = declared->swizzle_set || by_row ? span / size : LEAST_SPAN / size;
-    return pipeline_layout(x, o, PIPELINE_ROWS, columns, pipeline_chunk(x, op, span / size, least));
+    return pipeline_layout(x, o, rows_of_chunk(x), columns, pipeline_chunk(x, op, span / size, least));
 }
 
 /* What one step of a store takes: 64 rows and as many columns as a box holds. */
