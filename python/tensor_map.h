@@ -42,8 +42,10 @@ static int refuse(const struct tw_tensormap_call *call, int capability, char *te
     struct tw_tensormap_verdict verdict;
     const struct tw_tensormap_finding *f = verdict.finding;
     tw_tensormap_check(call, capability, &verdict);
-    while (f->warning)
+    while (f < verdict.finding + verdict.count && f->warning)
         f++;
+    if (f == verdict.finding + verdict.count)
+        return tell(text, "the map is refused");
     tw_tensormap_message(call, capability, f, sentence, sizeof sentence);
     snprintf(text, TEXT, "%s [%s]", sentence, tw_tensormap_rule_name(f->rule));
     return 1;

@@ -24,7 +24,7 @@ ls -S specs/*.lua | grep -v '\.tuned\.lua$' | xargs -P 2 -n 1 sh -c '
     "$0" build "$2" --lines -o "$1/$name" >"$1/$name.out" 2>"$1/$name.err"
     echo $? >"$1/$name.status"' "$program" "$work"
 # shellcheck disable=SC2012
-ls -S specs/attention*.lua specs/conv.lua specs/gemm*.lua specs/nsa*.lua | grep -v '\.tuned\.lua$' |
+ls -S specs/attention*.lua specs/conv.lua specs/fft.lua specs/gemm*.lua specs/nsa*.lua | grep -v '\.tuned\.lua$' |
     xargs -P 2 -n 1 sh -c '
     name=${2##*/}.sm_100a
     "$0" build "$2" --arch sm_100a -o "$1/$name" >"$1/$name.out" 2>"$1/$name.err"

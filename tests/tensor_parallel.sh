@@ -27,9 +27,9 @@ ok $? "a ninja file of its own builds it, without CUDA and NCCL"
 ninja >"$log" 2>&1 && grep -q 'no work to do' "$log"
 ok $? "nothing is built twice"
 
-# layer ORDER OPTION...: streams of which the first, or the last, always goes first.
+# layer ORDER --ranks N OPTION...: streams of which the first, or the last, always goes first.
 layer() {
-    order=$1
+    order=$1 ranks=$3
     shift
     rm -f "$work"/did.*
     STREAMS_ORDER=$order STREAMS_LOG=$work/did timeout 250 tilewright run-program env \
@@ -40,7 +40,10 @@ layer() {
 seen() { grep -qE "^planted $1: [1-9][0-9]* wrong$" "$log"; }
 unseen() { grep -qx "planted $1: 0 wrong" "$log"; }
 # did WORK: the line of what was done, on each rank.
-did() { [ "$(grep -lx "$1" "$work"/did.* | wc -l)" -eq "$(ls "$work"/did.* | wc -l)" ]; }
+did() {
+    [ "$(find "$work" -name 'did.*' | wc -l)" -eq "$ranks" ] &&
+        [ "$(grep -lx "$1" "$work"/did.* | wc -l)" -eq "$ranks" ]
+}
 # ways N: so many equal, and none else.
 ways() {
     [ "$(grep -cE ': 0 wrong(, at most 0\.[0-9]* of the bound)?$' "$log")" -eq "$1" ] &&

@@ -233,7 +233,7 @@ static int fold_int(struct expr_graph *g, struct expr_node *n)
     }
     if (n->op == EXPR_SUB && a == b)
         return expr_int(g, 0);
-    if (n->op == EXPR_FLOORDIV && a == b && g->node[a].op == EXPR_SYMBOL) /* where it is 0 there is nothing to share */
+    if (n->op == EXPR_FLOORDIV && a == b && g->node[a].op == EXPR_SYMBOL) /* of 0, whose tensors are empty, too */
         return expr_int(g, 1);
     if ((n->op == EXPR_MIN || n->op == EXPR_MAX) && a == b)
         return a;

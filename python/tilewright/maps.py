@@ -1,8 +1,10 @@
 """Tensor maps of any framework's tensors, encoded here, without a driver: TensorMap.
 
-It is a type in C, _maps.abi3.so (python/maps.c), where that was built, and else by_ctypes.TensorMap, which answers the
-same and takes twenty times as long. Packages have the first always: they are built where Python's headers are, and one
-file serves every Python from 3.10 on but the free-threaded ones. `slow` says why it is the second; None: it is not.
+It is a type in C, _maps.abi3.so (python/maps.c), where that was built, and else by_ctypes.TensorMap, which says the same
+and takes twenty times as long or more; but what has DLPack's C exchange alone is a tensor to the first only, which holds
+the tensor, not its storage, where the exchange lends views. Packages have the first always: they are built where
+Python's headers are, and one file serves every Python from 3.10 on but the free-threaded ones. `slow` says why it is
+the second; None: it is not.
 """
 import importlib.machinery
 import importlib.util

@@ -82,10 +82,11 @@ APART ${STATIC}int check_tensors(const struct tables *of, const struct tensor *t
 //@ if host.part.maps then
 //@     local alone = {}
 //@     if host.part.operands then alone[1] = "(tensor[i].address == 0 && of->operand[i].may_be_null)" end
-//@     if host.part.pointers then alone[2] = "of->operand[i].pointers" end
+//@     if host.part.pointers then alone[#alone + 1] = "of->operand[i].pointers" end
 //@     local kept = #alone > 0 and " && !(" .. table.concat(alone, " || ") .. ")" or ""
 /* The map of an empty tensor lies where the first other tensor does: a load whose box is outside of its map touches the
- * map's address [H200], and a tensor of no elements need not have memory. */
+ * map's address [H200], and a tensor of no elements need not have memory. What a box inside would bring, as the map's
+ * extent is 1, no kernel uses: there is no such element. */
 APART ${STATIC}void place_empty(const struct tables *of, struct tensor *tensor)
 {
     uint64_t address = 0;

@@ -61,7 +61,8 @@ int main(void)
 {
     static const int capability[][2] = {{7, 5}, {8, 0}, {8, 6}, {8, 7}, {8, 9}, {9, 0}, {10, 0}, {12, 0}, {12, 1}};
     for (unsigned i = 0; i < sizeof capability / sizeof *capability; i++) {
-        const struct device device = {capability[i][0], capability[i][1], 233472, 132};
+        const struct device device = {
+            .major = capability[i][0], .minor = capability[i][1], .sm_count = 132, .shared_bytes = 233472};
         int target = choose_target(&tables, &device);
         printf("%d.%d %s\n", capability[i][0], capability[i][1], target < 0 ? "none" : targets[target].arch);
     }

@@ -774,7 +774,8 @@ APART static int check_tensors(const struct tables *of, const struct tensor *ten
 }
 
 /* The map of an empty tensor lies where the first other tensor does: a load whose box is outside of its map touches the
- * map's address [H200], and a tensor of no elements need not have memory. */
+ * map's address [H200], and a tensor of no elements need not have memory. What a box inside would bring, as the map's
+ * extent is 1, no kernel uses: there is no such element. */
 APART static void place_empty(const struct tables *of, struct tensor *tensor)
 {
     uint64_t address = 0;

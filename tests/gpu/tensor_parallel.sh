@@ -1,7 +1,7 @@
 #!/bin/sh
 # A layer of an MLP split over all GPUs of this machine (tests/embed/tensor_parallel): its results against one GPU's, a
-# planted bug, and times, of every way through it. Needs two GPUs or more, NCCL (of the system or of Python's package
-# nvidia-nccl), NVRTC and a C compiler; less than two minutes.
+# planted bug, and times, of every way through it. Needs 2, 4, 8 or 16 GPUs ($SIZES for others), NCCL (of the system or
+# of Python's package nvidia-nccl), NVRTC and a C compiler; less than two minutes.
 #   usage: sh tests/gpu/tensor_parallel.sh OUT [PROGRAM], from the top of the tree
 # OUT: a folder; tensor_parallel.json, times with 8 and 16 blocks for NCCL, log.txt, and what NCCL says of the machine.
 # $NCCL is its library; $SIZES, $SCHEDULES, $ROUNDS, $RANKS and $CTAS (blocks for NCCL, a run each) are what is run,

@@ -205,8 +205,10 @@ void hz_release(struct hz_warp *w, uint32_t lanes)
             by |= (uint32_t)(w->met[(unsigned)__builtin_ctz(a) * HZ_LANES + b] >= w->synced) << b;
     if (!(w->touched & ~by))
         by = UINT32_MAX; /* one that tells all is kept too: a later one that does not takes nothing of it back */
-    else
-        w->cluster->partials = (w->partial_last = epoch) != 0;
+    else {
+        w->partial_last = epoch;
+        w->cluster->partials = 1;
+    }
     struct hz_partial *p = &w->partials[(w->partial_count - 1) % HZ_PARTIALS];
     if (!w->partial_count || p->lanes != by) {
         p = &w->partials[w->partial_count++ % HZ_PARTIALS];

@@ -149,7 +149,8 @@ void hz_lists_free(struct emu_hazard *h);
 
 /* ---- words.c */
 int hz_words_split(struct emu_hazard *h, struct hz_chunk *k);  /* 1: no memory */
-void hz_words_join(struct emu_hazard *h, struct hz_chunk *k);  /* one that is not by words stays */
+/* One that is not by words stays. A list holds 255 records: of four words of more, the last reads are forgotten. */
+void hz_words_join(struct emu_hazard *h, struct hz_chunk *k);
 void hz_words_leave(struct emu_hazard *h, struct hz_chunk *k); /* the words are free, their lists are nobody's yet */
 void hz_words_free(struct emu_hazard *h);
 

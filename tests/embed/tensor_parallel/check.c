@@ -20,15 +20,18 @@ static void poison(const struct layer *layer)
     must(cuda.context_synchronize(), "cuCtxSynchronize");
 }
 
-/* One pass into poisoned outputs, and its result. false: there is no such graph. */
+/* One pass into poisoned outputs, and its result. false: of some rank there is no such graph. */
 static bool pass_once(const struct layer *layer, const struct plan *plan, bool as_graph, uint16_t *result)
 {
     void *graph = NULL;
     int why = 0;
     if (as_graph) {
         graph = layer_graph(layer, plan, &why);
-        if (!graph)
+        if (of_all(graph == NULL) > 0) {
+            if (graph)
+                must(cuda.executable_destroy(graph), "cuGraphExecDestroy");
             return false;
+        }
     }
     poison(layer);
     if (group.ranks > 1 && layer->communicator)
@@ -79,7 +82,7 @@ static uint64_t compare(const struct layer *layer, const struct plan *plan, cons
 }
 
 /* Sum over ranks; on all of them. */
-static uint64_t of_all(uint64_t wrong)
+uint64_t of_all(uint64_t wrong)
 {
     atomic_fetch_add(&group.shared->wrong, wrong);
     meet();

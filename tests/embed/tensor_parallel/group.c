@@ -18,6 +18,10 @@ void must(int result, const char *what)
 {
     if (!result)
         return;
+    if (group.failure) {
+        *group.failure = *group.failure ? *group.failure : result;
+        return;
+    }
     fprintf(stderr, "rank %d: %s: %d\n", group.rank, what ? what : "", result);
     fflush(NULL);
     _exit(1);
@@ -103,7 +107,11 @@ int run_group(int ranks, double seconds, int (*work)(void *context), void *conte
     if (ranks == 0) {
         int *devices = shared_memory(sizeof *devices);
         const pid_t asked = forked(0, count_devices, devices);
-        waitpid(asked, NULL, 0);
+        int status = 1;
+        if (asked < 0 || waitpid(asked, &status, 0) != asked || status) {
+            fprintf(stderr, "the driver does not tell how many GPUs there are\n");
+            return 1;
+        }
         ranks = *devices < RANKS_MAX ? *devices : RANKS_MAX;
     }
     if (ranks < 1 || ranks > RANKS_MAX) {
@@ -111,8 +119,12 @@ int run_group(int ranks, double seconds, int (*work)(void *context), void *conte
         return 1;
     }
     group.ranks = ranks;
-    for (; running < ranks; running++)
+    for (; running < ranks && !failed; running++) {
         child[running] = forked(running, work, context);
+        failed = child[running] < 0;
+    }
+    if (failed)
+        perror("fork");
     while (running > 0 && !failed) {
         const int status = ended(child, ranks);
         if (status >= 0)

@@ -186,11 +186,15 @@ void *layer_graph(const struct layer *layer, const struct plan *plan, int *why)
 {
     enum { relaxed = 2 }; /* NCCL may allocate meanwhile */
     void *graph = NULL, *executable = NULL;
+    int failed = 0;
     *why = cuda.capture_begin(layer_stream, relaxed);
     if (*why)
         return NULL;
+    group.failure = &failed; /* what cannot be captured is told, and the capture ended */
     layer_pass(layer, plan);
+    group.failure = NULL;
     *why = cuda.capture_end(layer_stream, &graph);
+    *why = failed ? failed : *why;
     if (!*why)
         *why = cuda.instantiate(&executable, graph, 0);
     if (graph)

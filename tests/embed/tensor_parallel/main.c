@@ -23,6 +23,15 @@ static void refuse(const char *what)
     exit(2);
 }
 
+static int number(const char *text)
+{
+    char *end;
+    const long value = strtol(text, &end, 10);
+    if (end == text || *end || value < 0 || value > 1000)
+        refuse("--ranks and --rounds are numbers");
+    return (int)value;
+}
+
 static void read_sizes(struct task *task, const char *text)
 {
     long long n[4];
@@ -38,7 +47,15 @@ static void read_sizes(struct task *task, const char *text)
 static void read_schedules(struct task *task, const char *text)
 {
     for (int s = 0; s < SCHEDULES; s++)
-        task->schedule[s] = strstr(text, schedule_word[s]) != NULL;
+        task->schedule[s] = false;
+    for (size_t length; length = strcspn(text, ","), length > 0; text += length + (text[length] == ',')) {
+        int s = 0;
+        while (s < SCHEDULES && (strlen(schedule_word[s]) != length || strncmp(text, schedule_word[s], length) != 0))
+            s++;
+        if (s == SCHEDULES)
+            refuse("--schedules are of static, spared, dynamic");
+        task->schedule[s] = true;
+    }
     task->schedule[STATIC] = true; /* which the reference is made with */
 }
 
@@ -56,13 +73,13 @@ static void read_arguments(struct task *task, int argc, char **argv)
             fputs(usage, stdout);
             exit(0);
         } else if (i++, strcmp(option, "--ranks") == 0)
-            task->ranks = atoi(value);
+            task->ranks = number(value);
         else if (strcmp(option, "--sizes") == 0)
             read_sizes(task, value);
         else if (strcmp(option, "--schedules") == 0)
             read_schedules(task, value);
         else if (strcmp(option, "--rounds") == 0)
-            task->rounds = atoi(value);
+            task->rounds = number(value);
         else if (strcmp(option, "--seconds") == 0)
             task->seconds = atof(value);
         else if (strcmp(option, "--nccl") == 0)

@@ -111,6 +111,7 @@ struct shared {
 extern struct group {
     int rank, ranks, device;
     struct shared *shared;
+    int *failure; /* while a pass is captured: where the first failure goes, which then ends nothing */
 } group;
 
 /* Forks a process a rank, each of which runs `work` with `group` set; 0 where all of them ended with 0. At the first
@@ -120,8 +121,11 @@ int run_group(int ranks, double seconds, int (*work)(void *context), void *conte
 /* Waits until all ranks have come here. */
 void meet(void);
 
-/* Ends this process, and with it the group, where result is not 0. */
+/* Ends this process, and with it the group, where result is not 0; but see group.failure. */
 void must(int result, const char *what);
+
+/* The sum over all ranks, which have to come here. */
+uint64_t of_all(uint64_t count);
 
 /* Memory of zeros that all ranks share, made before they are forked. */
 void *shared_memory(size_t bytes);

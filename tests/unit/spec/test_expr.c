@@ -35,6 +35,10 @@ static void test_folding(void **state)
     assert_int_equal(expr_binary(&g, EXPR_MUL, m, expr_int(&g, 0)), expr_int(&g, 0));
     assert_int_equal(expr_binary(&g, EXPR_MOD, m, expr_int(&g, 1)), expr_int(&g, 0));
     assert_int_equal(expr_binary(&g, EXPR_SUB, m, m), expr_int(&g, 0));
+    assert_int_equal(expr_binary(&g, EXPR_FLOORDIV, m, m), expr_int(&g, 1));
+    int ratio = expr_binary(&g, EXPR_FLOORDIV, m, n); /* of two sizes, or of what is no size: as it is written */
+    assert_int_equal(g.node[ratio].op, EXPR_FLOORDIV);
+    assert_int_equal(g.node[expr_binary(&g, EXPR_FLOORDIV, ratio, ratio)].op, EXPR_FLOORDIV);
     assert_int_equal(expr_binary(&g, EXPR_FLOORDIV, expr_int(&g, -7), expr_int(&g, 2)), expr_int(&g, -4));
     assert_int_equal(expr_binary(&g, EXPR_MOD, expr_int(&g, -7), expr_int(&g, 2)), expr_int(&g, 1));
     assert_int_equal(expr_binary(&g, EXPR_MOD, expr_int(&g, 7), expr_int(&g, -2)), expr_int(&g, -1));
