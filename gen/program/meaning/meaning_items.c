@@ -82,6 +82,8 @@ void program_sample(const struct program *p, const int64_t *symbol, int64_t coun
         s.whole = s.whole * s.step[a] + (s.step[a] > 1 ? s.step[a] - 2 : 0);
         s.items *= s.step[a];
     }
+    if (s.items == 0) /* sizes leave none */
+        return;
     const uint64_t corners = UINT64_C(1) << s.axes;
     const int64_t last = s.items - 1;
     int64_t stride = (int64_t)(meaning_scrambled(seed) % (uint64_t)s.items) + 1, taken = 0, passed = 0;
