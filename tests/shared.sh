@@ -85,6 +85,8 @@ ok $? "a kernel's begin with its own" "$log"
 # Two kernels of a folder and one whose launcher stands alone, in a program of C++ and one of C.
 if ! "$program" doctor 2>/dev/null | grep -q '^nvrtc .*path'; then
     skip "two kernels in one program" "there is no NVRTC"
+elif ! command -v "${CXX:-g++}" >/dev/null 2>&1; then
+    skip "two kernels in one program" "there is no compiler of C++"
 else
     CUDA_HOME=$("$program" doctor 2>/dev/null | sed -n 's/^nvrtc .*, path \([^,]*\),.*/\1/p')
     CUDA_HOME=${CUDA_HOME%/*/*}
