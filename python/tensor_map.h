@@ -35,22 +35,6 @@ static inline int tensor_of(const void *managed, int versioned, struct tw_tensor
     return status ? tell(text, error.text) : 0;
 }
 
-/* Why a call is refused. */
-static int refuse(const struct tw_tensormap_call *call, int capability, char *text)
-{
-    char sentence[TW_TENSORMAP_MESSAGE];
-    struct tw_tensormap_verdict verdict;
-    const struct tw_tensormap_finding *f = verdict.finding;
-    tw_tensormap_check(call, capability, &verdict);
-    while (f < verdict.finding + verdict.count && f->warning)
-        f++;
-    if (f == verdict.finding + verdict.count)
-        return tell(text, "the map is refused");
-    tw_tensormap_message(call, capability, f, sentence, sizeof sentence);
-    snprintf(text, TEXT, "%s [%s]", sentence, tw_tensormap_rule_name(f->rule));
-    return 1;
-}
-
 static inline int encode_map(const struct tw_tensor *tensor, const struct map_words *words, uint64_t map[16],
                              char *text)
 {
@@ -74,8 +58,10 @@ static inline int encode_map(const struct tw_tensor *tensor, const struct map_wo
         call.pixels = words->pixels;
     }
     status = tw_tensormap_encode(&call, capability, map);
-    if (status == TW_ERROR_INVALID)
-        return refuse(&call, capability, text);
+    if (status == TW_ERROR_INVALID) {
+        (void)tw_tensor_refuse(tensor, &call, capability, &error);
+        return tell(text, error.text);
+    }
     return status ? tell(text, "such maps of this compute capability are not known here") : 0;
 }
 

@@ -239,8 +239,8 @@ static void in_tensor_terms(const struct tw_tensor *t, const struct tw_tensormap
         snprintf(text, size, "dimension %u of the tensor: ", last - f->entry);
 }
 
-// The first broken rule of a refused call.
-static int refuse(const struct tw_tensor *tensor, const struct tw_tensormap_call *call, int cc, struct tw_error *error)
+int tw_tensor_refuse(const struct tw_tensor *tensor, const struct tw_tensormap_call *call, int cc,
+                     struct tw_error *error)
 {
     struct tw_tensormap_verdict verdict;
     char text[TW_TENSORMAP_MESSAGE], where[96];
@@ -266,7 +266,7 @@ int tw_tensor_encode(const struct tw_tensor *tensor, const struct tw_tensor_box 
         return status;
     status = tw_tensormap_encode(&call, cc, map->word);
     if (status == TW_ERROR_INVALID)
-        return refuse(tensor, &call, cc, error);
+        return tw_tensor_refuse(tensor, &call, cc, error);
     if (status != TW_OK)
         return tw_fail(error, status, "the bytes of such a map are not known on compute capability %d.%d", cc / 10,
                        cc % 10);

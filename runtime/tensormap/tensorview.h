@@ -78,6 +78,11 @@ struct tw_tensor_map {
     int read_only;
 };
 
+// Why tw_tensormap_encode does not take a call that tw_tensor_call made of the tensor, changed or not:
+// TW_ERROR_INVALID, with the first broken rule and its fix in the call's words behind the tensor's.
+int tw_tensor_refuse(const struct tw_tensor *tensor, const struct tw_tensormap_call *call, int cc,
+                     struct tw_error *error);
+
 // Call, check and encode for compute capability cc in one. TW_ERROR_INVALID with the first broken rule and its fix, in
 // the call's words behind the tensor's; TW_ERROR_UNSUPPORTED as tw_tensormap_encode. The map of a failure holds
 // nothing, and tw_tensor_map_check says so. Warnings, what the documentation forbids and the driver takes, are for

@@ -29,6 +29,8 @@ import time
 
 import torch
 
+import map_call
+
 BATCH, SIZE = 200, 512
 OURS, THEIRS = "a map, tilewright.TensorMap", "a map, cuda.core"
 LOOP = """
@@ -130,13 +132,7 @@ def maps_of(a):
 
 
 def timed(call):
-    def batch():
-        clock = time.perf_counter_ns
-        from_ = clock()
-        for _ in range(BATCH):
-            call()
-        return clock() - from_
-    return batch
+    return map_call.timed(call, BATCH)
 
 
 def main():

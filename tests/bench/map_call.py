@@ -65,11 +65,12 @@ def tensors():
     return found
 
 
-def timed(call):
+def timed(call, count):
+    """A function of no arguments: nanoseconds of a batch of `count` calls."""
     def batch():
         clock = time.perf_counter_ns
         from_ = clock()
-        for _ in range(BATCH):
+        for _ in range(count):
             call()
         return clock() - from_
     return batch
@@ -93,7 +94,7 @@ def main():
             if bytes(by_ctypes.TensorMap(one, (64, 64), **words)) != bytes(own):
                 sys.exit(f"map_call: {name}: another map by ctypes")
             cases[f"{name}: ctypes"] = lambda one=one: by_ctypes.TensorMap(one, (64, 64), swizzle="128B", l2="128B")
-    batches = {name: timed(call) for name, call in cases.items()}
+    batches = {name: timed(call, BATCH) for name, call in cases.items()}
     times = {name: [] for name in cases}
     gc.disable()
     for _ in range(options.rounds):
