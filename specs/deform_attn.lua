@@ -38,9 +38,9 @@ local camera = { { 100, 116 }, { 50, 58 }, { 25, 29 }, { 13, 15 } }
 local folded = { levels = camera, points = 8, channels = 32, fill = placed(near), bench = { { B = 48, Q = 123376 } } }
 local heads = { levels = camera, points = 8, channels = 32, heads = 8, fill = placed_heads(near),
                 bench = { { B = 48, Q = 15422 } } }
--- A row of 32 numbers of fp32 is one line of the L1, which 8 threads beside each other read as one: of 32 queries each
--- thread of 256 has a vector.
-local lines = { q = 32 }
+-- A row of 32 numbers of fp32 is one line of the L1, which 8 threads beside each other read as one: of 16 queries each
+-- thread of 128 has a vector.
+local lines = { q = 16 }
 -- Maps of one row, one column, one pixel.
 local odd = { levels = { { 8, 4 }, { 1, 6 }, { 3, 1 }, { 1, 1 } }, points = 3, channels = 24, fill = around }
 

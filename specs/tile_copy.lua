@@ -1,7 +1,7 @@
 -- Copies of a matrix tile by tile. What moves the tiles is all that differs: bulk copies through tensor maps, by boxes
--- of several widths and in every swizzle, or threads, 128 bits at a time. No thread touches what bulk copies move: a
--- stage of the ring that they fill is what they empty. `bench` sets all of them beside each other. Boxes of other
--- dimensions: specs/tile_copy_boxes.lua.
+-- of several widths and in every swizzle, or threads, 128 bits at a time; a block a tile, or resident blocks. No thread
+-- touches what bulk copies move: a stage of the ring that they fill is what they empty. `bench` sets all of them beside
+-- each other. Boxes of other dimensions: specs/tile_copy_boxes.lua.
 
 local H, W = dims "H W"
 
@@ -10,13 +10,14 @@ local function program(t, at, tile)
   store(t.Y, h, w, load(t.X, h, w):as "tile")
 end
 
--- Rows of H and W by boxes of 64 x 64: what the numbers beside each other are about.
+-- Rows of H and W by boxes of 64 x 64: what the numbers beside each other are about. A block a tile, so that memory is
+-- asked for tile after tile: resident blocks, each at its own pace, ask for places far from each other.
 -- Both together have 8 MB, 48 MB and 4 GB.
 local bytes = { { H = 2048, W = 1024 }, { H = 4096, W = 3072 }, { H = 32768, W = 32768 } }
 local copy = kernel "tile_copy" {
   X = tensor { H, W, dtype = "bf16", axes = "h w" }, Y = tensor { H, W, dtype = "bf16", axes = "h w", out = true },
   axes = "h w", tile = { h = 64, w = 64 }, grid = { h = H, w = W },
-  via = { tile = "bulk" },
+  via = { tile = "bulk" }, schedule = { persistent = false },
   arch = { sm_90a = {}, sm_120a = { asked = true } },
   program = program,
   run = { { H = 515, W = 520 }, { H = 3, W = 8 }, { H = 0, W = 64 }, { H = 40, W = 35 } },
@@ -46,7 +47,9 @@ for name, persistent in pairs { tile_copy_direct = true, tile_copy_blocks = fals
   }
 end
 
--- Stages of a ring: how many copies have to be under way.
-for _, stages in ipairs { 2, 4, 8 } do
-  kernel("tile_copy_stages_" .. stages) { like = copy, pipeline = { stages = stages }, run = { { H = 835, W = 520 } } }
+-- Resident blocks, by the stages of a ring: how many copies have to be under way.
+for _, stages in ipairs { 2, 4, 8, 16 } do
+  kernel("tile_copy_stages_" .. stages) {
+    like = copy, schedule = { persistent = true }, pipeline = { stages = stages }, run = { { H = 835, W = 520 } },
+  }
 end

@@ -10,7 +10,7 @@ that is given), torch (torch.mm into the same result), Triton (a product of the 
 Python; and a tensor map of a, and its address replaced, by the package tilewright, a map by its way through ctypes, and
 both by cuda.core, where that is. It needs a GPU, torch, a C compiler, Python's headers and ninja build/python-module.
 Maps without a GPU: tests/bench/map_call.py. It ends with 1 where a launch from Python takes more than 400 ns more than
-from C, or a map more than a tenth of cuda.core's time.
+from C, hosts being as quick as the one on which Triton's launch takes 9 us, or a map more than a tenth of cuda.core's time.
 """
 import argparse
 import ctypes
@@ -199,13 +199,15 @@ def main():
         least, most = row["latency_min_ns"], row["latency_max_ns"]
         print(f"{row['what']:30} {row['latency_ns']:9.1f} ns  ({least:.1f} to {most:.1f})", file=sys.stderr)
     c, python = (statistics.median(times[name]) for name in ("C", "Python, direct"))
-    print(f"Python beside C: {python - c:+.1f} ns (at most 400 are wanted)", file=sys.stderr)
+    most = 400 * (statistics.median(times["Triton"]) / 9000 if triton else 1)
+    print(f"Python beside C: {python - c:+.1f} ns (at most 400 are wanted where Triton's launch takes 9 us: here {most:.0f})",
+          file=sys.stderr)
     few = True
     if OURS in times and THEIRS in times:
         ours, theirs = (statistics.median(times[name]) for name in (OURS, THEIRS))
         few = 10 * ours <= theirs
         print(f"A map beside cuda.core's: {theirs / ours:.1f} times as fast (at least 10 are wanted)", file=sys.stderr)
-    return 0 if python - c <= 400 and few else 1
+    return 0 if python - c <= most and few else 1
 
 
 if __name__ == "__main__":

@@ -417,6 +417,12 @@ static int items(struct copy *c)
     return status || c->cluster_axis < 0 ? status : add_item(c, c->cluster_axis);
 }
 
+static bool persistent(const struct copy *c)
+{
+    const struct spec_value *asked = program_field(c->l, FIELD_PERSISTENT);
+    return !asked->set || asked->integer;
+}
+
 /* ---- shared memory, ring, steps ---------------------------------------------------------------------------------- */
 
 static int stage_bytes(const struct copy *c)
@@ -434,7 +440,7 @@ static int ring(struct copy *c)
     const int each = stage_bytes(c), fit = (c->l->arch->shared_limit - COPY_PADDING) / (each + COPY_BARRIERS);
     char value[16];
     const int most = fit < COPY_MOST_STAGES ? fit : COPY_MOST_STAGES;
-    const int stages = asked->set ? (int)asked->integer : most;
+    const int stages = asked->set ? (int)asked->integer : persistent(c) ? most : 2;
     if (fit < 2)
         return program_refuse(c->l, c->program->loc, "SMEM",
                               "a copy takes at least 2 stages of its tiles, here of %d bytes, and a block of %s has %d "
@@ -449,6 +455,7 @@ static int ring(struct copy *c)
     snprintf(value, sizeof value, "%d", stages);
     if (family_reason(p, "pipeline.stages", value, "%s",
                       asked->set                   ? "the spec says so"
+                      : !persistent(c)             ? "a block has one item: room for more is room for more blocks"
                       : stages == COPY_MOST_STAGES ? "as many as a ring has at most"
                                                    : "as many as shared memory holds"))
         return 3;
@@ -599,15 +606,13 @@ static int grid(struct copy *c)
 {
     struct plan *p = c->plan;
     struct expr_graph *g = &p->graph;
-    const struct spec_value *asked = program_field(c->l, FIELD_PERSISTENT);
-    const bool persistent = !asked->set || asked->integer;
     p->blocks_per_sm = arch_resident_blocks(c->l->arch, COPY_THREADS, COPY_REGISTERS, p->launch.shared_bytes);
     p->launch.grid[0] = c->items;
     p->launch.cluster[0] = c->blocks;
-    if (family_reason(p, "schedule.persistent", persistent ? "true" : "false", "%s",
-                      asked->set ? "the spec says so" : "loads of the next items run under an item's stores"))
+    if (family_reason(p, "schedule.persistent", persistent(c) ? "true" : "false", "%s",
+                      program_field(c->l, FIELD_PERSISTENT)->set ? "the spec says so" : "loads of the next items run under an item's stores"))
         return 3;
-    if (!persistent)
+    if (!persistent(c))
         return 0;
     int resident = expr_binary(g, EXPR_MUL, expr_symbol(g, p->symbol_count - 1), expr_int(g, p->blocks_per_sm));
     if (c->blocks > 1)
