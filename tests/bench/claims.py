@@ -291,8 +291,7 @@ def copy_ratio(rows, mode):
     """The quickest copy of 64 x 64 boxes, of the quickest by threads, from memory: 1 GB."""
     size = {"H": 16384, "W": 16384}
     plain = [rows.ms(kernel, mode, **size) for kernel in ("tile_copy_direct", "tile_copy_blocks")]
-    bulk = [rows.ms(kernel, mode, **size) for kernel in
-            ("tile_copy", "tile_copy_128B", *(f"tile_copy_stages_{n}" for n in (2, 4, 8, 16)))]
+    bulk = [rows.ms(kernel, mode, **size) for kernel in ("tile_copy", "tile_copy_128B", "tile_copy_resident")]
     return over(min(filter(None, plain), default=None), min(filter(None, bulk), default=None))
 
 

@@ -10,7 +10,7 @@ that is given), torch (torch.mm into the same result), Triton (a product of the 
 Python; and a tensor map of a, and its address replaced, by the package tilewright, a map by its way through ctypes, and
 both by cuda.core, where that is. It needs a GPU, torch, a C compiler, Python's headers and ninja build/python-module.
 Maps without a GPU: tests/bench/map_call.py. It ends with 1 where a launch from Python takes more than 400 ns more than
-from C, hosts being as quick as the one on which Triton's launch takes 9 us, or a map more than a tenth of cuda.core's time.
+from C, on a host as quick as where Triton takes 9 us, or a map more than a tenth of cuda.core's time.
 """
 import argparse
 import ctypes
@@ -189,8 +189,8 @@ def main():
                 sys.exit("host_call: a launch failed")
             times[name].append(took / BATCH)
     torch.cuda.synchronize()
-    rows = [{"kernel": "gemm_fp16", "backend": "tilewright" if name[0] in "CP" or "tilewright" in name else name, "arch": "sm_90a",
-             "gpu_model": torch.cuda.get_device_name(), "group": "one call from Python (gemm_fp16, 512^3)",
+    rows = [{"kernel": "gemm_fp16", "backend": "tilewright" if name[0] in "CP" or "tilewright" in name else name,
+             "arch": "sm_90a", "gpu_model": torch.cuda.get_device_name(), "group": "one call from Python (gemm_fp16, 512^3)",
              "problem_size": "M=512,N=512,K=512", "what": name, "latency_ns": round(statistics.median(took), 2),
              "latency_min_ns": round(min(took), 2), "latency_max_ns": round(max(took), 2)}
             for name, took in times.items()]
@@ -200,7 +200,7 @@ def main():
         print(f"{row['what']:30} {row['latency_ns']:9.1f} ns  ({least:.1f} to {most:.1f})", file=sys.stderr)
     c, python = (statistics.median(times[name]) for name in ("C", "Python, direct"))
     most = 400 * (statistics.median(times["Triton"]) / 9000 if triton else 1)
-    print(f"Python beside C: {python - c:+.1f} ns (at most 400 are wanted where Triton's launch takes 9 us: here {most:.0f})",
+    print(f"Python beside C: {python - c:+.1f} ns (wanted: at most 400 where Triton takes 9 us, {most:.0f} here)",
           file=sys.stderr)
     few = True
     if OURS in times and THEIRS in times:

@@ -164,7 +164,7 @@ static bool is_filled_once(const struct plan *p, int ring)
         for (int s = 0; s < p->role[r].step_count; s++)
             looped = looped ||
                      (p->role[r].step[s].op == PLAN_FILL && p->role[r].step[s].ring == ring && p->role[r].step[s].loop);
-    return p->derived && p->ring[ring].filler == PLAN_FILL_CP_ASYNC && !looped && is_block_an_item(p);
+    return p->derived && !looped && is_block_an_item(p);
 }
 
 static int report_rings(struct run *run, int number)
@@ -230,6 +230,20 @@ static bool is_single_round(const struct plan *p, struct line_text text)
     return false;
 }
 
+/* Whether the line gives back what an earlier item of the block held (templates/blocks/copy_steps.cuh), where there is
+ * none. */
+static bool is_of_later_items(const struct plan *p, struct line_text text)
+{
+    for (int r = 0; r < p->role_count && is_block_an_item(p); r++)
+        for (int s = 0; s < p->role[r].step_count; s++) {
+            const struct plan_step *step = &p->role[r].step[s];
+            if (step->op == PLAN_RELEASE && step->count > 0 && is_filled_once(p, step->ring) &&
+                has_word(text, step->call, '('))
+                return true;
+        }
+    return false;
+}
+
 /* Whether the line asks if a turn is the first, of a loop whose turns stand in several loops of the text, whose masks
  * differ: by the tiles alone, turns of one may never be it. */
 static bool is_later_turn(const struct plan *p, struct line_text text)
@@ -265,6 +279,8 @@ static int report_code(struct run *run, int number)
         if (v->kind == LINE_LOOP && is_single_round(&unit->plan, v->text))
             continue;
         if (v->kind == LINE_IF && is_later_turn(&unit->plan, v->text))
+            continue;
+        if (v->kind == LINE_LEFT && is_of_later_items(&unit->plan, v->text))
             continue;
         int shown = v->text.length > SHOWN ? SHOWN : (int)v->text.length;
         const char *role = v->kind == LINE_LEFT ? role_of(&unit->plan, v->text) : NULL;
