@@ -387,13 +387,13 @@ static void test_wgmma_shared(void **state)
     for (int drop = 0; drop < 5; drop++) {
         static const char *const names[] = {NULL, "PROXY-FENCE", "UNORDERED-READ", "UNORDERED-WRITE",
                                             "UNORDERED-WRITE"};
-        begin(1, 2);
+        begin(1, 5);
         touch(warp_of(0, 0), ALL, SHARED(0, 0x800), WRITE);
         if (drop != 1) /* 1: no proxy fence */
             emu_hazard_fence(warp_of(0, 0), ALL, EMU_FENCE_PROXY_ASYNC);
         if (drop != 2) /* 2: no barrier */
-            sync_block(0, 0, 0, 2);
-        struct emu_hazard_warp *w = warp_of(0, 1);
+            sync_block(0, 0, 0, 5);
+        struct emu_hazard_warp *w = warp_of(0, 4);
         emu_hazard_wgmma_fence(w);
         emu_hazard_operation o = emu_hazard_wgmma_issue(w, &mma, 2);
         one_read(w, o, 0, SHARED(0, 0x800), 128);
@@ -401,8 +401,62 @@ static void test_wgmma_shared(void **state)
             emu_hazard_commit(w, ALL, EMU_HAZARD_WGMMA);
         if (drop != 3) /* 3: no wait */
             emu_hazard_wait_group(w, ALL, EMU_HAZARD_WGMMA, 0, 0);
-        sync_block(0, 1, 0, 2);
+        sync_block(0, 1, 0, 5);
         touch(warp_of(0, 0), ALL, SHARED(0, 0x800), WRITE);
+        if (names[drop])
+            END(names[drop]);
+        else
+            CLEAN();
+    }
+}
+
+/* Of one warpgroup: what a warp does before it issues its own wgmma comes before the others' have read. */
+static void test_wgmma_of_four(void **state)
+{
+    (void)state;
+    uint32_t accumulators[1] = {1};
+    struct emu_hazard_wgmma mma = {accumulators, 1, NULL, 0, 7};
+    for (int drop = 0; drop < 8; drop++) {
+        static const char *const names[] = {
+            NULL,              /* 0: warp 3 writes when the others have issued theirs */
+            NULL,              /* 1: it writes, and issues its own, before them */
+            "PROXY-FENCE",     /* 2: 0 without a fence */
+            "PROXY-FENCE",     /* 3: 1 without a fence */
+            "UNORDERED-WRITE", /* 4: it writes again behind its own */
+            "UNORDERED-READ",  /* 5: a warp of another warpgroup writes then */
+            "UNORDERED-READ",  /* 6: before all of them */
+            NULL,              /* 7: nothing was written before */
+        };
+        begin(1, 8);
+        if (drop != 7)
+            touch(warp_of(0, 0), ALL, SHARED(0, 0x800), WRITE);
+        emu_hazard_fence(warp_of(0, 0), ALL, EMU_FENCE_PROXY_ASYNC);
+        sync_block(0, 0, 0, 8);
+        if (drop == 6) {
+            touch(warp_of(0, 7), ALL, SHARED(0, 0x800), WRITE);
+            emu_hazard_fence(warp_of(0, 7), ALL, EMU_FENCE_PROXY_ASYNC);
+        }
+        for (unsigned i = 0; i < 4; i++) {
+            unsigned late = drop == 1 || drop == 3 ? 0 : 3, warp = (i + (late ? 0 : 3)) % 4;
+            struct emu_hazard_warp *w = warp_of(0, warp);
+            if (i == late && drop != 5 && drop != 6) {
+                touch(w, ALL, SHARED(0, 0x800), WRITE);
+                if (drop != 2 && drop != 3)
+                    emu_hazard_fence(w, ALL, EMU_FENCE_PROXY_ASYNC);
+                emu_hazard_sync(w, ALL);
+            }
+            emu_hazard_wgmma_fence(w);
+            emu_hazard_operation o = emu_hazard_wgmma_issue(w, &mma, 2);
+            one_read(w, o, 0, SHARED(0, 0x800), 128);
+        }
+        if (drop == 4 || drop == 5)
+            touch(warp_of(0, drop == 4 ? 3 : 7), ALL, SHARED(0, 0x800), WRITE);
+        for (unsigned i = 0; i < 4; i++) {
+            emu_hazard_commit(warp_of(0, i), ALL, EMU_HAZARD_WGMMA);
+            emu_hazard_wait_group(warp_of(0, i), ALL, EMU_HAZARD_WGMMA, 0, 0);
+        }
+        sync_block(0, 1, 0, 8);
+        touch(warp_of(0, 7), ALL, SHARED(0, 0x800), WRITE);
         if (names[drop])
             END(names[drop]);
         else
@@ -565,11 +619,17 @@ static void test_alike(void **state)
 int main(void)
 {
     struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load),         cmocka_unit_test(test_refill),
-        cmocka_unit_test(test_multicast),    cmocka_unit_test(test_store),
-        cmocka_unit_test(test_reduce),       cmocka_unit_test(test_cp_async),
-        cmocka_unit_test(test_exit),         cmocka_unit_test(test_wgmma_registers),
-        cmocka_unit_test(test_wgmma_shared), cmocka_unit_test(test_many_operations),
+        cmocka_unit_test(test_load),
+        cmocka_unit_test(test_refill),
+        cmocka_unit_test(test_multicast),
+        cmocka_unit_test(test_store),
+        cmocka_unit_test(test_reduce),
+        cmocka_unit_test(test_cp_async),
+        cmocka_unit_test(test_exit),
+        cmocka_unit_test(test_wgmma_registers),
+        cmocka_unit_test(test_wgmma_shared),
+        cmocka_unit_test(test_wgmma_of_four),
+        cmocka_unit_test(test_many_operations),
         cmocka_unit_test(test_alike),
     };
     struct tw_error error;

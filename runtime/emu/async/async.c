@@ -200,6 +200,7 @@ static void leave(struct emu_async *q, struct async_operation *o)
     *(o->next ? &o->next->previous : &q->last) = o->previous;
     q->all[o->slot] = q->all[--q->count];
     q->all[o->slot]->slot = o->slot;
+    q->held -= o->held != 0;
     q->signals -= o->signal != ASYNC_SIGNAL_NONE;
     q->groupless -= o->group < 0;
     if (o->group >= 0) {
@@ -316,6 +317,12 @@ static struct async_operation *in_the_way(struct async_operation *o)
     return NULL;
 }
 
+static void let_go(struct emu_async *q, struct async_operation *o)
+{
+    q->held -= o->held != 0;
+    o->held = 0;
+}
+
 // Lets the next moment of an operation happen, or of what is in its way. The operation leaves the queue with its last
 // moment and after a fault (but TX_BYTES and TMA_CHUNK, which are reports).
 static enum emu_fault_kind happen(struct emu_async *q, struct async_operation *o, struct emu_fault *fault)
@@ -324,6 +331,7 @@ static enum emu_fault_kind happen(struct emu_async *q, struct async_operation *o
     struct emu_async_event event;
     for (struct async_operation *before; (before = in_the_way(o));)
         o = before;
+    let_go(q, o);
     if (!o->has_read) {
         event = event_of(o, EMU_ASYNC_READ, 0);
         tell(q, &event);
@@ -417,6 +425,7 @@ enum emu_fault_kind async_add(struct emu_async *q, struct async_operation *o, in
         note_parities(o);
     o->slot = q->count;
     q->all[q->count++] = o;
+    q->held += o->held != 0;
     q->signals += o->signal != ASYNC_SIGNAL_NONE;
     q->groupless += group < 0;
     o->previous = q->last;
@@ -433,7 +442,24 @@ enum emu_fault_kind async_add(struct emu_async *q, struct async_operation *o, in
     }
     struct emu_async_event event = event_of(o, EMU_ASYNC_ISSUE, 0);
     tell(q, &event);
-    return q->options.mode == EMU_ASYNC_EAGER ? finish(q, o, 0, fault) : EMU_FAULT_NONE;
+    return q->options.mode == EMU_ASYNC_EAGER && !o->held ? finish(q, o, 0, fault) : EMU_FAULT_NONE;
+}
+
+enum emu_fault_kind emu_async_meet(struct emu_async *queue, uint32_t issuer, uint64_t number, struct emu_fault *fault)
+{
+    enum emu_fault_kind first = EMU_FAULT_NONE;
+    struct async_operation *o = groups_at(queue, EMU_ASYNC_GROUP_WGMMA, issuer)->last;
+    while (o && o->held && o->group_before && o->group_before->held) // those that are held stand at the end
+        o = o->group_before;
+    for (struct async_operation *next; o && o->held && o->held <= number; o = next) {
+        next = o->group_next;
+        let_go(queue, o);
+        if (queue->options.mode != EMU_ASYNC_EAGER)
+            continue;
+        enum emu_fault_kind kind = finish(queue, o, 0, first == EMU_FAULT_NONE ? fault : NULL);
+        first = first == EMU_FAULT_NONE ? kind : first;
+    }
+    return first;
 }
 
 struct emu_async_event emu_async_culprit(const struct emu_async *queue)
@@ -502,7 +528,7 @@ uint64_t emu_async_pending(const struct emu_async *queue, enum emu_async_group g
 
 uint64_t emu_async_possible(const struct emu_async *queue)
 {
-    return queue->count;
+    return queue->count - queue->held;
 }
 
 uint64_t emu_async_signals(const struct emu_async *queue)
@@ -515,25 +541,26 @@ enum emu_fault_kind emu_async_step(struct emu_async *queue, int *happened, struc
     struct emu_async *q = queue;
     struct async_operation *o = q->first;
     if (happened)
-        *happened = q->count != 0;
-    if (!o)
+        *happened = q->count != q->held;
+    if (q->count == q->held)
         return EMU_FAULT_NONE;
     if (q->options.mode == EMU_ASYNC_RANDOM)
-        o = q->all[dice(q) % q->count];
-    else if (q->signals)
-        while (o->signal == ASYNC_SIGNAL_NONE)
+        for (o = q->all[dice(q) % q->count]; o->held;)
+            o = q->all[(o->slot + 1) % q->count];
+    else
+        while (o->held || (q->signals && o->signal == ASYNC_SIGNAL_NONE))
             o = o->next;
     return happen(q, o, fault);
 }
 
 enum emu_fault_kind emu_async_tick(struct emu_async *queue, struct emu_fault *fault)
 {
-    if (queue->options.mode != EMU_ASYNC_RANDOM || !queue->count)
+    if (queue->options.mode != EMU_ASYNC_RANDOM || queue->count == queue->held)
         return EMU_FAULT_NONE;
     uint64_t roll = dice(queue) % 8;
     unsigned moments = roll < 5 ? 0 : roll < 7 ? 1 : 1 + (unsigned)(dice(queue) % 8);
     enum emu_fault_kind first = EMU_FAULT_NONE;
-    for (; moments && queue->count; moments--) {
+    for (; moments && queue->count != queue->held; moments--) {
         enum emu_fault_kind kind = emu_async_step(queue, NULL, first == EMU_FAULT_NONE ? fault : NULL);
         first = first == EMU_FAULT_NONE ? kind : first;
     }
@@ -549,6 +576,8 @@ enum emu_fault_kind emu_async_drain(struct emu_async *queue, struct emu_fault *f
 {
     enum emu_fault_kind first = EMU_FAULT_NONE;
     while (queue->first) {
+        if (queue->count == queue->held)
+            let_go(queue, queue->first);
         enum emu_fault_kind kind = emu_async_step(queue, NULL, first == EMU_FAULT_NONE ? fault : NULL);
         first = first == EMU_FAULT_NONE ? kind : first;
     }

@@ -181,9 +181,12 @@ struct emu_async_work {
     size_t payload; // bytes, argument included; 16-byte aligned
     const void *argument;
     size_t argument_bytes;
+    uint64_t number; // of its issuer's wgmmas, from 1 on: it reads nothing before emu_async_meet; 0: it may at once
 };
 enum emu_fault_kind emu_async_wgmma(struct emu_async *queue, const struct emu_async_issue *issue,
                                     const struct emu_async_work *work, struct emu_fault *fault);
+// All warps of the issuer's warpgroup have issued their wgmmas up to that number: its own may read.
+enum emu_fault_kind emu_async_meet(struct emu_async *queue, uint32_t issuer, uint64_t number, struct emu_fault *fault);
 
 // tcgen05.mma (by a thread) and tcgen05.st (by a warp), kind says which, in the same way: the mmas of a thread write in
 // the order of issue. tcgen05.commit: an arrival on the barrier when all mmas that the thread issued before are done.
@@ -215,7 +218,7 @@ uint64_t emu_async_pending(const struct emu_async *queue, enum emu_async_group g
 
 // ---- letting things happen
 
-// Operations that are not done: whether any event could still happen.
+// Operations that are not done and wait for no other warp's wgmma: whether any event could still happen.
 uint64_t emu_async_possible(const struct emu_async *queue);
 // The same, but only of those whose end a barrier sees (loads, st.async, cp.async with an arrival).
 uint64_t emu_async_signals(const struct emu_async *queue);

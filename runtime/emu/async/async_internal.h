@@ -28,6 +28,7 @@ struct async_operation {
     uint64_t group_number; // which of the issuer's groups it is in
     enum async_signal signal;
 
+    uint64_t held; // the number of a wgmma that other warps have not issued yet; 0: none
     int has_read;
     uint32_t unwritten;   // a bit for each target, or bit 0
     uint32_t unsignalled; // the same
@@ -66,7 +67,8 @@ struct emu_async {
     struct async_operation *first, *last, *free;
     struct async_operation **all; // those not done, in no order: for choices
     size_t count, room;
-    uint64_t signals; // of them, those that end in a signal
+    uint64_t held;      // of them, those that wait for other warps
+    uint64_t signals;   // of them, those that end in a signal
     uint64_t groupless; // of them, those that no group counts
     struct async_groups *groups[EMU_ASYNC_GROUPS];
     uint32_t issuers[EMU_ASYNC_GROUPS]; // room of groups

@@ -237,6 +237,7 @@ static enum emu_fault_kind add_work(struct emu_async *queue, const struct emu_as
         memcpy(o->buffer, work->argument, work->argument_bytes);
     o->work = *work;
     o->work.argument = NULL;
+    o->held = work->number;
     return async_add(queue, o, group, fault);
 }
 

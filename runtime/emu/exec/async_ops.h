@@ -89,6 +89,9 @@ const struct emu_op *emu_op_movmatrix(struct emu_warp *warp, const struct emu_op
 const struct emu_op *emu_op_mma(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_wgmma(struct emu_warp *warp, const struct emu_op *op);
 struct emu_block;
+/* The warp has issued a wgmma, or has ended: those that all warps of its warpgroup have issued may read their operands,
+ * as an H200's do not before that (tests/strangers/late_warp.cu). The launch's status. */
+int emu_wgmma_meet(struct emu_warp *warp);
 void emu_wgmma_check(struct emu_block *block); /* all its warps have ended: did warpgroups execute them as one? */
 const struct emu_op *emu_op_tensormap_replace(struct emu_warp *warp, const struct emu_op *op);
 const struct emu_op *emu_op_tensormap_copy(struct emu_warp *warp, const struct emu_op *op);

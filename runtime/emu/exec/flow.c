@@ -408,6 +408,7 @@ const struct emu_op *emu_exit_lanes(struct emu_warp *warp, const struct emu_op *
     if (!warp->alive) {
         warp->done = 1;
         emu_warpgroup_ready(warp);
+        emu_wgmma_meet(warp);
         warp->block->live_warps--;
         emu_event(warp, NULL, EMU_EVENT_EXIT, 0, 0, 0);
     }

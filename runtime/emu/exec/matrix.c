@@ -257,7 +257,8 @@ const struct emu_op *emu_op_wgmma(struct emu_warp *warp, const struct emu_op *op
                                   .write = wgmma_write,
                                   .payload = a_offset() + a_bytes(m) + b_bytes(m),
                                   .argument = &flight,
-                                  .argument_bytes = sizeof flight};
+                                  .argument_bytes = sizeof flight,
+                                  .number = warp->wgmma_count + 1};
     struct emu_async_issue issue = {
         .memory = &warp->block->cluster->bytes, .issuer = emu_issuer(warp, 0), .tag = (uintptr_t)op};
     struct emu_fault fault;
@@ -277,7 +278,26 @@ const struct emu_op *emu_op_wgmma(struct emu_warp *warp, const struct emu_op *op
               EMU_SHARED_WINDOW + warp->block->rank * EMU_SHARED_STRIDE + (flight.b_descriptor & 0x3fff) * 16, 0, 0);
     if (emu_async_wgmma(warp->launch->async, &issue, &work, &fault))
         return emu_fault_at(warp, op, &fault);
-    return op + 1;
+    return emu_wgmma_meet(warp) ? NULL : op + 1;
+}
+
+int emu_wgmma_meet(struct emu_warp *warp)
+{
+    struct emu_block *block = warp->block;
+    struct emu_async *queue = warp->launch->async;
+    uint32_t first = warp->index - warp->index % EMU_WARPGROUP, end = first + EMU_WARPGROUP, least = UINT32_MAX;
+    end = end < block->warp_count ? end : block->warp_count;
+    for (uint32_t i = first; i < end; i++)
+        if (!block->warps[i].done && block->warps[i].wgmma_count < least)
+            least = block->warps[i].wgmma_count;
+    for (uint32_t i = first; i < end; i++) {
+        struct emu_fault fault;
+        if (block->warps[i].wgmma_count && emu_async_meet(queue, emu_issuer(&block->warps[i], 0), least, &fault)) {
+            struct emu_async_event event = emu_async_culprit(queue);
+            emu_async_report(warp->launch, &fault, &event);
+        }
+    }
+    return warp->launch->status;
 }
 
 void emu_wgmma_check(struct emu_block *block)

@@ -48,7 +48,8 @@ struct hz_warp {
     uint32_t *known_registers;
     uint32_t known_count, known_room;
     uint32_t dirty_count;
-    uint32_t wgmma_fences;
+    uint32_t wgmma_fences, wgmma_issued;
+    uint32_t wgmma_epochs[HZ_WGMMA_ISSUES];           /* of the last ones issued, by number */
     struct hz_wgmma_wait wgmma_waits[HZ_WGMMA_WAITS]; /* the last ones */
     uint32_t wgmma_wait_count;                        /* ever, of those that were told something new */
     struct hz_tensor tensor;
@@ -282,8 +283,7 @@ struct hz_finding {
     struct hz_warp *warp; /* NULL is allowed */
     uint32_t lanes;
     uint64_t address;
-    uint32_t bytes;
-    uint32_t position, other;
+    uint32_t bytes, position, other;
     uint64_t other_block;
     uint32_t other_warp;
     uint8_t held;   /* HZ_HELD_* */

@@ -90,6 +90,43 @@ static int over_by_another(const struct hz_access *a, const struct hz_operation 
     return 0;
 }
 
+static int is_sibling(const struct hz_warp *a, const struct hz_warp *b) /* another warp of the same warpgroup */
+{
+    return a != b && a->rank == b->rank && a->index / 4 == b->index / 4;
+}
+
+/* A wgmma reads its operands when the last of the four warps has issued it: an H200's does
+   (tests/strangers/late_warp.cu), though PTX does not say so, and strict does not rely on it. So what one of them does
+   before it issues its own comes first. The epoch up to which that is so of this warp and this access, a wgmma of
+   another; 0: of none. */
+static uint32_t before_issue(const struct hz_access *a, const struct hz_warp *other)
+{
+    const struct hz_operation *o = a->operation ? &a->cluster->operations[a->operation - 1] : NULL;
+    if (!o || !o->wgmma || a->h->options.strict || !is_sibling(a->warp, other))
+        return 0;
+    if (other->wgmma_issued < o->wgmma)
+        return UINT32_MAX;
+    return other->wgmma_issued - o->wgmma < HZ_WGMMA_ISSUES ? other->wgmma_epochs[(o->wgmma - 1) % HZ_WGMMA_ISSUES] : 0;
+}
+
+/* Whether the access is a wgmma that another warp of its warpgroup has still to issue: it reads later. */
+static int reads_later(const struct hz_access *a)
+{
+    const struct emu_hazard_cluster *c = a->cluster;
+    uint32_t first = a->warp->index & ~3u;
+    for (uint32_t i = first; i < first + 4 && i < c->h->warps; i++)
+        if (before_issue(a, &c->warps[a->warp->rank * c->h->warps + i]) == UINT32_MAX)
+            return 1;
+    return 0;
+}
+
+/* The other way about: an ordinary access by a warp that has not yet issued what that wgmma is. */
+static int not_issued(const struct hz_access *a, const struct hz_operation *o)
+{
+    return o->wgmma && !a->operation && !a->h->options.strict && a->warp->wgmma_issued < o->wgmma &&
+           is_sibling(a->warp, &a->cluster->warps[o->issuer - 1]);
+}
+
 /* Whether what the record says happened before the access. If it did not, *issued says whether it is an asynchronous
    operation that was at least issued before. */
 static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t lane, uint32_t mask, int read,
@@ -123,7 +160,7 @@ static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t
         }
         if (o->barrier && known_of(a, o->barrier) > o->phase)
             return 1;
-        if (o->kind == EMU_HAZARD_WGMMA && over_by_another(a, o))
+        if (o->kind == EMU_HAZARD_WGMMA && (over_by_another(a, o) || not_issued(a, o)))
             return 1;
         uint32_t waited = read ? o->read_waited : o->write_waited;
         if (!done && waited && w->component == o->issuer) {
@@ -137,6 +174,8 @@ static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t
     if (component == w->component)
         return r->epoch < w->synced || !lanes_apart(a, r, lane, mask & r->mask);
     uint32_t known = known_of(a, component);
+    if (before_issue(a, &a->cluster->warps[component - 1]) >= r->epoch)
+        return 1;
     return known >= r->epoch &&
            hz_released(&a->cluster->warps[component - 1], r->epoch, known, lanes_of(r->lane, mask & r->mask));
 }
@@ -169,6 +208,10 @@ static int proxy_fenced(const struct hz_access *a, const struct hz_record *r, ui
     }
     const struct hz_warp *writer = &c->warps[component - 1];
     uint32_t limit = writer == a->warp ? UINT32_MAX : hz_clock_at(clock, component);
+    uint32_t issued = before_issue(a, writer);
+    if (issued == UINT32_MAX && limit < epoch)
+        return 1; /* its fence may still come; its own wgmma shows whether it did */
+    limit = issued > limit ? issued : limit;
     return hz_fenced(writer, epoch, limit, lanes, kind) ||
            hz_fenced_behind(a->warp, a->cluster->operations[a->operation - 1].lanes, c == a->cluster ? writer : NULL,
                             epoch, kind);
@@ -332,6 +375,8 @@ static int in_gap(const struct emu_hazard *h, uint64_t offset)
 __attribute__((cold)) void hz_tell_bytes(const struct hz_access *a, enum emu_hazard_name name, uint8_t lane,
                                          uint32_t mask, uint64_t address)
 {
+    if (name == EMU_HAZARD_UNINIT && reads_later(a))
+        return;
     struct hz_finding f = {.name = name,
                            .warp = a->warp,
                            .lanes = a->operation ? a->warp->lanes : lanes_of(lane, mask),

@@ -148,7 +148,7 @@ struct hz_record *hz_list_push(struct emu_hazard *h, struct hz_chunk *k);
 void hz_lists_free(struct emu_hazard *h);
 
 /* ---- words.c */
-int hz_words_split(struct emu_hazard *h, struct hz_chunk *k);  /* 1: no memory */
+int hz_words_split(struct emu_hazard *h, struct hz_chunk *k); /* 1: no memory */
 /* One that is not by words stays. A list holds 255 records: of four words of more, the last reads are forgotten. */
 void hz_words_join(struct emu_hazard *h, struct hz_chunk *k);
 void hz_words_leave(struct emu_hazard *h, struct hz_chunk *k); /* the words are free, their lists are nobody's yet */
@@ -195,6 +195,7 @@ struct hz_operation {
     uint32_t next;                      /* the same operation's part for another target; or free list */
     uint32_t position;
     uint32_t block;           /* of the barrier: rank */
+    uint32_t wgmma;           /* the number of the last one in it, of its warp, from 1 on; 0: another kind */
     uint32_t shape;           /* of tcgen05.mma: of D, and where it lies; 0: none */
     uint32_t commits, commit; /* of tcgen05.commit: component of its thread's commits, and its number among them */
     uint16_t generation;      /* of the table's entry */
@@ -249,7 +250,7 @@ enum { HZ_LOOKS = 4 };
 struct hz_wgmma_wait {
     uint32_t limit, epoch;
 };
-enum { HZ_WGMMA_WAITS = 32, HZ_WGMMA_GROUPS = 8 };
+enum { HZ_WGMMA_WAITS = 32, HZ_WGMMA_GROUPS = 8, HZ_WGMMA_ISSUES = 32 };
 
 enum { HZ_TENSOR_FENCES = 32 };
 

@@ -98,6 +98,8 @@ emu_hazard_operation emu_hazard_wgmma_issue(struct emu_hazard_warp *warp, const 
     emu_hazard_operation operation = emu_hazard_issue(warp, w->alive, EMU_HAZARD_WGMMA, position);
     if (!operation)
         return 0;
+    w->wgmma_epochs[w->wgmma_issued++ % HZ_WGMMA_ISSUES] = w->clock.at[w->component];
+    hz_operation_of(w->cluster, operation)->wgmma = w->wgmma_issued;
     for (uint32_t i = 0; i < wgmma->fragment_count; i++)
         use(w, wgmma->fragments[i], operation, 0, position);
     for (uint32_t i = 0; i < wgmma->accumulator_count; i++)
