@@ -43,7 +43,15 @@ void program_field_idle(const struct program_lowering *l, enum spec_field field)
 const struct spec_via *program_via(const struct spec_kernel *kernel, const struct program_op *op)
 {
     for (int i = 0; i < kernel->via_count && op->name; i++)
-        if (strcmp(kernel->via[i].name, op->name) == 0)
+        if (!kernel->via[i].of_tensor && strcmp(kernel->via[i].name, op->name) == 0)
+            return &kernel->via[i];
+    return NULL;
+}
+
+const struct spec_via *program_via_tensor(const struct spec_kernel *kernel, int tensor)
+{
+    for (int i = 0; i < kernel->via_count; i++)
+        if (kernel->via[i].of_tensor && strcmp(kernel->via[i].name, kernel->tensor[tensor].name) == 0)
             return &kernel->via[i];
     return NULL;
 }

@@ -83,7 +83,8 @@ int derive_reads(struct derive *d, const struct plan_step *write, int width, str
         return 3;
     reads_guards(p, expression, guard);
     for (int i = 0; i < p->fused.count; i++) {
-        if (guard[i] == READS_NEVER || reads_columns(p, i) < 0)
+        if (guard[i] == READS_NEVER || reads_columns(p, i) < 0 ||
+            p->fused.node[i].integer == plan_number(d->source)) /* it comes otherwise */
             continue;
         for (int k = 0; k < nodes && k < DERIVE_MAX_READS; k++)
             twice = twice || p->fused.node[node[k]].integer == p->fused.node[i].integer;

@@ -397,6 +397,7 @@ struct range {
     int end;           /* plan_some(node): turns whose variable is not below it need masks */
     bool one_masked;   /* at most one does */
     bool down;         /* those are the first */
+    bool brings;       /* behind the first turn an item's source is asked for */
 };
 
 /* The variable of the turn that is walked, in steps of the program, beyond the end of those that need no masks. */
@@ -464,6 +465,11 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
         if (inside && !status)
             status = turns_until(d, number, plan_text(p, "%s_inside", r->name), inside, 0);
         d->unmasked = d->unmasked_low = false;
+        if (!status && r->brings) {
+            const int first = derive_least(g, count, plan_some(expr_int(g, 1)));
+            status = turns_until(d, number, plan_text(p, "%s_first", r->name), first, 1);
+            status = status ? status : derive_bring_source(d);
+        }
         if (!status && !d->alone)
             status = turns_until(d, number, r->name, count, inside && r->one_masked);
     }
@@ -601,6 +607,10 @@ static int loop(struct derive *d, int number)
         status = both(d, around_peeled);
     if (d->producer && peeled && !alone && !status)
         status = derive_take_for(d, number, true);
+    if (!status && derive_brings_source(d, number)) {
+        range.brings = !peeled && !inside && !range.down && !range.low;
+        status = range.brings ? 0 : derive_bring_source(d);
+    }
     status = status ? status : turns(d, number, &range);
     status = status ? status : derive_late_left(d, number);
     d->around = around;
@@ -693,9 +703,10 @@ static int item(struct derive *d)
 {
     int all = d->work.program->op_count, dots = in_turn(d) ? end_of_dots(d) : all, status = 0;
     if (in_turn(d))
-        status =
-            derive_pass_on(d, PLAN_BARRIER, 0,
+        status = derive_pass_on(d, PLAN_BARRIER, 0,
                            "the stages before this item's are known to be full, and their dots issued");
+    if (!status && d->source && !derive_brings_source(d, -1))
+        status = derive_bring_source(d);
     status = status ? status : body(d, 0, dots);
     if (!status && in_turn(d))
         status = derive_pass_on(d, PLAN_BARRIER_ARRIVE, 0,
