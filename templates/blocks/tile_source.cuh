@@ -1,6 +1,6 @@
-//@ -- Ring source: an operand of a result's arithmetic in the buffers that the result's chunks leave by, as the result
-//@ -- lies there. By each consumer for itself: NAME_fetch brings a chunk, NAME_take reads it as NAME_write of the output
-//@ -- will write (store_tile.cuh), so that each thread, or warp, takes what it writes over. NAME_split makes two numbers
+//@ -- Ring source: an operand of a result's arithmetic in the buffers that the result's chunks leave by, as the
+//@ -- result lies there. By each consumer for itself: NAME_fetch brings a chunk, NAME_take reads it as NAME_write of
+//@ -- the output will write (store_tile.cuh), so that each warp takes what it writes over. NAME_split makes two numbers
 //@ -- of a word. ring: the source; into: that of the buffers; output: the tensor that is stored from them.
 //@ param ring table
 //@ param into text
@@ -89,7 +89,8 @@ __device__ __forceinline__ void ${t}_take(${t}_two (&held)[2][${pairs}], ${ring.
 //@ if tensor.boxes > 1 then
 //@     local within = span // 16
         const u32 chunk = j + lane / 16;
-        const u32 at = chunk / ${within} * ${tensor.box_bytes} + (warp * 16 + lane % 16) * ${span} + chunk % ${within} * 16;
+        const u32 at =
+            chunk / ${within} * ${tensor.box_bytes} + (warp * 16 + lane % 16) * ${span} + chunk % ${within} * 16;
 //@ else
         const u32 at = (warp * 16 + lane % 16) * ${span} + (j + lane / 16) * 16;
 //@ end

@@ -135,7 +135,7 @@ struct derive {
     int meeting;            /* without a producer: of plan.barrier, where all threads meet */
     bool *once; /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
     int *late;  /* by operation: plan_some(place) of a STORE that derive_late.c sends; NULL: none is late */
-    int source, source_of, source_ring; /* plan_some(tensor), the STORE, of plan.ring: derive_source.c; 0: none */
+    int source, source_of, source_ring; /* plan_some(tensor), the STORE, of plan.ring: derive_reads.c; 0: none */
     int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
     int crowded;           /* registers of computed operands that are never all in use: see CROWDED; 0: they may be */
     bool lane;             /* one lane of a warp waits for a stage, and the others for it */

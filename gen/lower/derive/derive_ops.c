@@ -222,7 +222,7 @@ static int chunk_columns(const struct plan_tensor *t, const struct program_op *s
 int derive_chunk(struct derive *d, struct plan_step write, struct plan_step store)
 {
     const int stages = d->work.l->plan->ring[write.ring].stages;
-    const bool waited = d->source && !write.place; /* with what came into the buffer: derive_source.c */
+    const bool waited = d->source && !write.place; /* with what came into the buffer: derive_reads.c */
     const struct plan_step chunk[] = {
         {.op = PLAN_STORE_WAIT, .ring = write.ring, .tensor = -1, .count = stages - 1, .call = "d_wait"},
         {.op = PLAN_BARRIER,

@@ -37,14 +37,6 @@ int derive_late_left(struct derive *d, int loop); /* behind its turns, or (-1) t
 /* Behind an item: the results of the STORE, `chunks` of them, and where they belong. */
 int derive_late_pack(struct derive *d, int op, int expression, int chunks);
 
-/* ---- derive_source.c: nothing where no tensor comes into the buffers of a store. Each returns 0, 1 or 3. */
-
-/* The loop is the one under whose turns the item's tile comes, behind the first of them (`split`) or in front of all.
- */
-bool derive_brings_source(const struct derive *d, int loop);
-int derive_bring_source(struct derive *d);                   /* all chunks of an item, once its buffers are free */
-int derive_take_source(struct derive *d, int op, int width); /* in front of the STORE's arithmetic: the next chunk */
-
 /* ---- derive_parts.c: nothing where no loop is split. Each returns 0 or 3. */
 
 int derive_add_parts(struct derive *d, int op); /* of the RESULT */

@@ -5,6 +5,7 @@
 
 #include "lower/derive/derive_early.h"
 #include "lower/derive/derive_ops.h"
+#include "lower/derive/derive_reads.h"
 #include "lower/family.h"
 
 static int body(struct derive *d, int first, int end);
@@ -397,7 +398,6 @@ struct range {
     int end;           /* plan_some(node): turns whose variable is not below it need masks */
     bool one_masked;   /* at most one does */
     bool down;         /* those are the first */
-    bool brings;       /* behind the first turn an item's source is asked for */
 };
 
 /* The variable of the turn that is walked, in steps of the program, beyond the end of those that need no masks. */
@@ -441,6 +441,12 @@ static int behind_last_masked(struct derive *d, int number, const struct range *
     return status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
 }
 
+/* An item's source is asked for behind the loop's first turn, which is like all others. */
+static bool brings_behind_first(const struct derive *d, int number, const struct range *r)
+{
+    return derive_brings_source(d, number) && d->ahead < 0 && !r->inside && !r->low && !r->down;
+}
+
 /* The loops of a range, as many as their bodies differ. */
 static int loops(struct derive *d, int number, const struct range *r, int count, int inside)
 {
@@ -465,7 +471,7 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
         if (inside && !status)
             status = turns_until(d, number, plan_text(p, "%s_inside", r->name), inside, 0);
         d->unmasked = d->unmasked_low = false;
-        if (!status && r->brings) {
+        if (!status && brings_behind_first(d, number, r)) {
             const int first = derive_least(g, count, plan_some(expr_int(g, 1)));
             status = turns_until(d, number, plan_text(p, "%s_first", r->name), first, 1);
             status = status ? status : derive_bring_source(d);
@@ -483,6 +489,8 @@ static int turns(struct derive *d, int number, const struct range *r)
     struct expr_graph *g = &d->work.l->plan->fused;
     int status = derive_early_begin(d, number), count = r->count, inside = r->inside;
     d->around = number;
+    if (!status && derive_brings_source(d, number) && !brings_behind_first(d, number, r))
+        status = derive_bring_source(d);
     if (d->ahead >= 0 && !status) {
         status = derive_issue(d, d->ahead, PLAN_FROM_ZERO, 0);
         d->cut = inside ? beyond_end(d, number, r->end) : 0;
@@ -607,10 +615,6 @@ static int loop(struct derive *d, int number)
         status = both(d, around_peeled);
     if (d->producer && peeled && !alone && !status)
         status = derive_take_for(d, number, true);
-    if (!status && derive_brings_source(d, number)) {
-        range.brings = !peeled && !inside && !range.down && !range.low;
-        status = range.brings ? 0 : derive_bring_source(d);
-    }
     status = status ? status : turns(d, number, &range);
     status = status ? status : derive_late_left(d, number);
     d->around = around;
