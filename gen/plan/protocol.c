@@ -530,7 +530,7 @@ static void check_source(const struct plan *p, int ring, struct diag_set *diags)
         int fill = protocol_find(&p->role[r], PLAN_FILL, ring), read = protocol_find(&p->role[r], PLAN_READ, ring);
         int step = fill >= 0 ? fill : read;
         if (step >= 0 && (fill < 0 || read < 0 || protocol_find(&p->role[r], PLAN_STORE, into) < 0 ||
-                          !protocol_buffers_are_private(p, r, into)))
+                          (p->role[r].instances > 1 && !protocol_buffers_are_private(p, r, into))))
             protocol_fault(p, diags, r, 0, step, "PROTOCOL-ROLES",
                            "ring %s is filled and read by each instance of the role that stores ring %s, in buffers of "
                            "its own",
