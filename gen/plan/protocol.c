@@ -517,20 +517,18 @@ static void check_source(const struct plan *p, int ring, struct diag_set *diags)
 {
     const struct plan_ring *g = &p->ring[ring];
     const int into = plan_number(g->into);
-    if (g->filler != PLAN_FILL_OWN)
-        return;
-    if (into < 0 || into >= p->ring_count || p->ring[into].filler != PLAN_FILL_THREADS ||
-        p->ring[into].stages != g->stages) {
-        diag_report(diags, DIAG_ERROR, p->loc, p->kernel, NULL, "PROTOCOL-ORDER",
-                    "%s, ring %s comes into the buffers of a threads ring of %d stages, and there is none such",
-                    p->arch, g->name, g->stages);
-        return;
-    }
-    for (int r = 0; r < p->role_count; r++) {
-        int fill = protocol_find(&p->role[r], PLAN_FILL, ring), read = protocol_find(&p->role[r], PLAN_READ, ring);
-        int step = fill >= 0 ? fill : read;
-        if (step >= 0 && (fill < 0 || read < 0 || protocol_find(&p->role[r], PLAN_STORE, into) < 0 ||
-                          (p->role[r].instances > 1 && !protocol_buffers_are_private(p, r, into))))
+    const bool buffers = into >= 0 && into < p->ring_count && p->ring[into].filler == PLAN_FILL_THREADS &&
+                         p->ring[into].stages == g->stages;
+    for (int r = 0; r < p->role_count && g->filler == PLAN_FILL_OWN; r++) {
+        const struct plan_role *q = &p->role[r];
+        const int fill = protocol_find(q, PLAN_FILL, ring), read = protocol_find(q, PLAN_READ, ring);
+        const int step = fill >= 0 ? fill : read;
+        if (step >= 0 && !buffers)
+            protocol_fault(p, diags, r, 0, step, "PROTOCOL-ORDER",
+                           "ring %s comes into buffers of a threads ring, and there is none of %d stages; write into",
+                           g->name, g->stages);
+        else if (step >= 0 && (fill < 0 || read < 0 || protocol_find(q, PLAN_STORE, into) < 0 ||
+                               (q->instances > 1 && !protocol_buffers_are_private(p, r, into))))
             protocol_fault(p, diags, r, 0, step, "PROTOCOL-ROLES",
                            "ring %s is filled and read by each instance of the role that stores ring %s, in buffers of "
                            "its own",

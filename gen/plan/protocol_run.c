@@ -14,6 +14,7 @@
  *     copy or write into a stage                      reads of the stage's last turn; reads of this turn
  *     release of a stage                              reads of it by the executor's other threads
  *     write of a buffer                               store of its last turn; fence and store of this turn
+ *     copy into a buffer                              store of its last turn; read and write of this turn
  *     write of scratch by a thread                    reads of its last turn by others; reads of this turn
  *
  * Everything else does: arrivals of one turn among each other (the phase completes with the last, whichever it is),
