@@ -203,6 +203,14 @@ static int check_pointers(const struct program_lowering *l)
     return status;
 }
 
+/* Elements that arithmetic names are read where they are unless the spec says otherwise. */
+static void note_direct(const struct program_lowering *l)
+{
+    for (int i = 0; i < l->kernel->via_count; i++)
+        if (l->kernel->via[i].of_tensor && strcmp(l->kernel->via[i].word, "direct") == 0)
+            field_reads_add(&l->plan->reads, FIELD_VIA, i);
+}
+
 static int lower(const struct program_lowering *l)
 {
     struct plan *plan = l->plan;
@@ -215,6 +223,7 @@ static int lower(const struct program_lowering *l)
     if (status)
         return status;
     status = check_pointers(l);
+    note_direct(l);
     status = status ? status : program_lowerer_of(l->kernel, l->arch)->lower(l);
     status = status ? status : check_places(l);
     if (!status)

@@ -80,7 +80,7 @@ i64 ${p.name}_begin[${blocks}][2];
 //@ end
 //@ for _, r in ipairs(model.ring) do
 //@     if r.filler == "own" then
-${r.name}_position ${r.name}_fill = {0, 0}, ${r.name}_next = {0, 0};
+${r.name}_position ${r.name}_next = {0, 0};
 //@     elseif r.filler ~= "threads" and #r.tensor > 0 then
 ${r.name}_position ${r.name}_next = {0, 0}, ${r.name}_oldest = {0, 0};
 u32 ${r.name}_stage = 0;

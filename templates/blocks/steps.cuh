@@ -1342,7 +1342,12 @@ bool parts_rows = false;
 for (int part = 1; ${more}; ++part) {
 //@         deeper()
 //@     elseif op == "loop" then
-//@         opened[#opened + 1] = {}
+//@         local brings = source and role.step[i + 1].op == "expect"
+//@         opened[#opened + 1] = { guarded = brings }
+//@         if brings then
+if (${source}_issues() && elect_one()) {
+//@             deeper()
+//@         end
 //@         -- The chunks of a store.
 //@         storing = model.tensor[call]
 //@         for j = i, ended(i) do if role.step[j].op == "store" then read_once(j) end end
@@ -1398,6 +1403,10 @@ at_${item.axis} = next_${item.axis};
 //@         end
 //@         shallower()
 }
+//@         if has(variable, "guarded") and variable.guarded then
+//@             shallower()
+}
+//@         end
 //@         if variable[1] then
 //@             local name, start, by = variable[1], variable[2], variable[3]
 ${name} = ${start}${name}_turn * ${by};
@@ -1412,7 +1421,7 @@ if (threadIdx.x < 32 && elect_one())
 ${call}(${ring}_fill);
 //@         end
 //@     elseif op == "expect" and ring == source then
-${call}(${ring}_fill, consumer);
+${call}(consumer, chunk);
 //@     elseif op == "expect" then
 //@         if one_of then
 if (threadIdx.x < 32 && elect_one())
@@ -1473,8 +1482,7 @@ ${call}(${ring}_stage);
 //@         end
 //@         local places = table.concat(list, ", ")
 ${statements}
-${call}(args, ${ring}_fill, consumer, ${places});
-${ring}_advance(${ring}_fill);
+${call}(args, consumer, chunk, ${places});
 //@     elseif op == "fill" and model.ring[ring].filler == "peers" then
 ${call}(${ring}_fill, ${step.place}, consumer);
 ${ring}_advance(${ring}_fill);

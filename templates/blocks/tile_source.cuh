@@ -53,11 +53,19 @@ __device__ __forceinline__ void ${ring.name}_init()
             barrier_init(${ring.name}_full(consumer, stage), ${ring.full_arrivals});
 }
 
-// The storing thread: announces the bytes of a chunk.
-__device__ __forceinline__ void ${ring.name}_expect(${ring.name}_position p, u32 consumer)
+// The warp whose first thread stores the buffers, behind that thread's wait: one of its lanes asks for an item's chunks.
+// Its number comes through a shuffle, so that the compiler knows it to be the same in all lanes: behind a comparison of
+// threadIdx.x each bulk copy would stand in a loop over the lanes that may be.
+__device__ __forceinline__ bool ${ring.name}_issues()
 {
-    if (threadIdx.x % 128 == 0)
-        barrier_arrive_expect(${ring.name}_full(consumer, p.stage), ${ring.tx_bytes});
+    __syncwarp();
+    return __shfl_sync(~0u, threadIdx.x / 32 % 4, 0) == 0;
+}
+
+// That lane: announces the bytes of a chunk.
+__device__ __forceinline__ void ${ring.name}_expect(u32 consumer, u32 stage)
+{
+    barrier_arrive_expect(${ring.name}_full(consumer, stage), ${ring.tx_bytes});
 }
 
 // The chunk has come.
@@ -66,16 +74,14 @@ __device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p, 
     barrier_wait(${ring.name}_full(consumer, p.stage), p.phase${site});
 }
 
-// The storing thread: the chunk of ${t} at these coordinates, into the buffer of that number.
-__device__ __forceinline__ void ${t}_fetch(const arguments &args, ${ring.name}_position p, u32 consumer${types})
+// That lane: the chunk of ${t} at these coordinates, into the buffer of that number.
+__device__ __forceinline__ void ${t}_fetch(const arguments &args, u32 consumer, u32 stage${types})
 {
-    if (threadIdx.x % 128 == 0) {
-        const u32 buffer = ${into}_buffer(consumer, p.stage), full = ${ring.name}_full(consumer, p.stage);
+    const u32 buffer = ${into}_buffer(consumer, stage), full = ${ring.name}_full(consumer, stage);
 //@ for box = 0, tensor.boxes - 1 do
 //@     local at, more = box * tensor.box_bytes, box > 0 and " + " .. box * tensor.box[rank] or ""
-        tma_load_${copy}(buffer + ${at}, &args.${t}_map, full${places}${more}${policy});
+    tma_load_${copy}(buffer + ${at}, &args.${t}_map, full${places}${more}${policy});
 //@ end
-    }
 }
 
 typedef u32 ${t}_two; // a pair, as it lies in memory

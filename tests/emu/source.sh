@@ -75,6 +75,6 @@ broken "the next chunk is read" UNORDERED-READ "$(in_function R_take 'p\.stage' 
 broken "no fence behind what is read and written" PROXY-FENCE "$(in_kernel 'd_fence\(\);' ';')"
 broken "the chunk is not written yet" UNORDERED-READ "$(in_kernel 'd_barrier\(.*\);' ';')"
 broken "rows of the item above" "$wrong" \
-    "$(in_kernel 'source_fill, consumer, at_m' 'source_fill, consumer, at_m - 128')"
+    "$(in_kernel 'consumer, chunk, at_m' 'consumer, chunk, at_m - 128')"
 echo "1..$count"
 [ "$failed" -eq 0 ]

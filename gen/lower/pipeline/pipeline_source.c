@@ -14,10 +14,11 @@ enum { BUFFERS = 2 /* of results, a consumer; 1 where tiles leave no more room *
 
 static int refuse(const struct pipeline *x, int tensor, const char *why)
 {
-    return program_refuse(x->l, program_via_tensor(x->l->kernel, tensor)->loc, "PROGRAM-VIA",
-                          "%s comes by bulk copies where a result's chunks go out, and %s; write via = { %s = "
-                          "\"direct\" }",
-                          x->plan->tensor[tensor].name, why, x->plan->tensor[tensor].name);
+    return program_refuse(
+        x->l, program_via_tensor(x->l->kernel, tensor)->loc, "PROGRAM-VIA",
+        "bulk copies bring %s into the buffers that the result leaves by where %s; write via = { %s = "
+        "\"direct\" }",
+        x->plan->tensor[tensor].name, why, x->plan->tensor[tensor].name);
 }
 
 /* ---- what the arithmetic asks of it ------------------------------------------------------------------------------ */
@@ -90,28 +91,28 @@ static const char *against(const struct pipeline *x, int tensor, int store)
     const struct spec_value *said = pipeline_field(x, "pipeline.store");
     bool turned;
     if (work_stored(&x->d.work, &x->program->op[store], &turned)->columns == 1 || turned)
-        return "the rows of this one are not the result's";
+        return "both lie with the tile's rows one below the other";
     if (tw_dtype_bytes(t->dtype) != 2 || tw_dtype_bytes(out->dtype) != 2)
-        return "both have elements of 16 bits then";
+        return "both have elements of 16 bits";
     if (t->pointers || out->pointers)
-        return "neither is addressed slice by slice";
+        return "no slices have addresses of their own";
     for (int d = 0; d < t->rank; d++)
         if (t->dim[d] != out->dim[d])
-            return "the result's extents are its own then";
+            return "both have the same extents";
     if (said->set && strcmp(said->text, "chunks") != 0)
-        return "pipeline.store is \"chunks\" then";
+        return "results go out by chunks, pipeline.store = \"chunks\"";
     if (x->d.abreast < x->d.consumers)
-        return "consumers share an item's rows then, and do not take items in turn";
+        return "consumers share an item's rows, pipeline.mode = \"cooperative\"";
     if (x->plan->mma_count > 1 || x->l->kernel->ahead_count)
         return "the item has one dot, which is not issued ahead";
     for (int i = 0; i < x->program->op_count; i++)
         if (x->program->op[i].kind == PROGRAM_LOOP && x->program->op[i].parts)
-            return "blocks do not share a loop's turns then";
+            return "no blocks share a loop's turns";
     for (int i = 0; i < x->program->op_count; i++)
         if (i != store && work_is_store(&x->program->op[i]) && x->program->op[i].arg[0].columns > 1)
-            return "the item has one result then";
+            return "the item has one result";
     if (x->d.work.op[store].parent >= 0 || x->d.work.op[store].beyond >= 0)
-        return "it is stored once an item, and all of it";
+        return "the result is stored once an item, and all of it";
     return NULL;
 }
 
@@ -139,9 +140,11 @@ int pipeline_source(struct pipeline *x)
                 others += found != 0;
         }
         if (x->d.source)
-            return refuse(x, t, "one tensor does");
+            return refuse(x, t, "no other tensor comes so");
         if (store < 0 || others)
-            return refuse(x, t, "one result's arithmetic alone takes its elements, each at its own place and always");
+            return refuse(
+                x, t,
+                "the arithmetic of one result alone takes its elements, each at its own place and under no condition");
         const char *why = against(x, t, store);
         if (why)
             return refuse(x, t, why);

@@ -326,8 +326,9 @@ int pipeline_check_store(const struct pipeline *x, int op)
 
 int pipeline_tensors(struct pipeline *x)
 {
-    int status = pipeline_source(x);
-    status = status ? status : pipeline_stores(x);
+    int status = pipeline_source(x) | pipeline_stores(x);
+    if (status == 3)
+        return status;
     for (int i = 0; i < x->program->op_count; i++) {
         int found = 0; /* a tile of both operands is told of once */
         for (int o = 0; o < 2 && !found && x->program->op[i].kind == PROGRAM_DOT; o++)
