@@ -53,9 +53,9 @@ __device__ __forceinline__ void ${ring.name}_init()
             barrier_init(${ring.name}_full(consumer, stage), ${ring.full_arrivals});
 }
 
-// The warp whose first thread stores the buffers, behind that thread's wait: one of its lanes asks for an item's chunks.
-// Its number comes through a shuffle, so that the compiler knows it to be the same in all lanes: behind a comparison of
-// threadIdx.x each bulk copy would stand in a loop over the lanes that may be.
+// The warp whose first thread stores the buffers, behind that thread's wait: one of its lanes asks for an item's
+// chunks. Its number comes through a shuffle, so that the compiler knows it to be the same in all lanes: behind a
+// comparison of threadIdx.x each bulk copy would stand in a loop over the lanes that may be.
 __device__ __forceinline__ bool ${ring.name}_issues()
 {
     __syncwarp();

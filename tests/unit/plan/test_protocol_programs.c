@@ -558,7 +558,7 @@ static const struct {
     {"what comes into a buffer is not waited for", SOURCE, source_not_awaited, CONSUMER, "PROTOCOL-", false},
     {"its bytes are not announced", SOURCE, source_not_announced, CONSUMER, "PROTOCOL-ARRIVALS", false},
     {"fewer of them are", SOURCE, source_fewer_bytes, CONSUMER, "PROTOCOL-BYTES", false},
-    {"it comes while a store reads", SOURCE, source_too_early, CONSUMER "stage 0, step 4 ", "PROTOCOL-OVERWRITE", false},
+    {"it comes while a store reads", SOURCE, source_too_early, CONSUMER "stage 0, step 4", "PROTOCOL-OVERWRITE", false},
     {"the other phase is waited for", SOURCE, source_other_phase, CONSUMER, "PROTOCOL-PHASE", false},
     {"it is read behind the write", SOURCE, source_written_over, CONSUMER, "PROTOCOL-READ", false},
     {"it comes into no buffers", SOURCE, source_nowhere, CONSUMER, "PROTOCOL-ORDER", true},
