@@ -13,7 +13,7 @@ export TILEWRIGHT_CACHE
 
 # What is chosen: as many buffers as an item has chunks, where the result's rows are aligned; else elements as they lie.
 case $program in /*) ;; *) program=$PWD/$program ;; esac
-spec=$PWD/tests/emu/source.lua
+spec=$PWD/tests/programs/pipeline_source.lua
 for variant in "0 tma" "1 global"; do
     "$program" plan "$spec" --kernel source_gemm --variant "${variant% *}" >"$work/out" &&
         grep -q "^  R  *bf16 .* ${variant#* } " "$work/out"

@@ -1,5 +1,5 @@
--- An operand of a result's arithmetic that bulk copies bring into the buffers that the result leaves by: tests/emu/
--- source.sh. Ragged rows and columns; the variant for rows of any alignment reads it from where it is.
+-- An operand of a result's arithmetic that bulk copies bring into the buffers that the result leaves by:
+-- tests/emu/source.sh. Ragged rows and columns; the variant for rows of any alignment reads it from where it is.
 local M, N, K = dims "M N K"
 local base = kernel "source_gemm" {
   family   = "gemm",
