@@ -173,7 +173,8 @@ int pipeline_source(struct pipeline *x);
 /* Its tile, as that of the STORE's chunks of so many columns, whose tensor is laid out. */
 int pipeline_source_tile(struct pipeline *x, int op);
 int pipeline_source_direct(struct pipeline *x); /* where the STORE's tensor has no such chunks it does not come so */
-int pipeline_source_ring(struct pipeline *x);   /* the ring, right before that of the results */
+int pipeline_source_ring(struct pipeline *x); /* the ring, right before that of the results */
+int pipeline_source_barriers(struct pipeline *x); /* and its barriers, behind their buffers */
 int pipeline_buffers(const struct pipeline *x); /* of results, that a consumer has at best */
 
 /* ---- pipeline_cluster.c ------------------------------------------------------------------------------------------ */

@@ -37,10 +37,14 @@ static bool is_as_stored(struct walk *w, const struct expr_node *n)
 {
     struct work *k = &w->x->d.work;
     const struct program_op *o = &w->x->program->op[w->store];
+    bool turned;
+    if (!work_is_store(o))
+        return false;
+    work_stored(k, o, &turned);
     for (int d = 0; d < n->rank; d++) {
         int place = k->op[w->store].at[d];
         if (o->at[d].length > 1)
-            place = expr_binary(&k->graph, EXPR_ADD, place, work_within(k, &k->graph, o, d, false));
+            place = expr_binary(&k->graph, EXPR_ADD, place, work_within(k, &k->graph, o, d, turned));
         if (k->graph.index[n->first_index + d] != place)
             return false;
     }
@@ -202,7 +206,7 @@ int pipeline_source_ring(struct pipeline *x)
     if (!x->chunks)
         return 0;
     struct plan *p = x->plan;
-    const int number = p->ring_count, tensor = plan_number(x->d.source), all = x->chunks * x->d.consumers;
+    const int number = p->ring_count, tensor = plan_number(x->d.source);
     struct plan_ring *r = family_add_ring(p, "source", x->chunks, PLAN_FILL_OWN);
     if (!r)
         return 3;
@@ -210,7 +214,15 @@ int pipeline_source_ring(struct pipeline *x)
     r->full_arrivals = 1;
     r->tx_bytes = p->tensor[tensor].tile_bytes;
     r->into = plan_some(number + 1);
-    r->full_shared = p->shared_count;
     x->d.source_ring = number;
-    return family_add_shared(p, "source.full", 8 * all, 8, all) ? 0 : 3;
+    return 0;
+}
+
+int pipeline_source_barriers(struct pipeline *x)
+{
+    const int all = x->chunks * x->d.consumers;
+    if (!all)
+        return 0;
+    x->plan->ring[x->d.source_ring].full_shared = x->plan->shared_count;
+    return family_add_shared(x->plan, "source.full", 8 * all, 8, all) ? 0 : 3;
 }
