@@ -29,7 +29,8 @@ enum { AS_TILE = 1, OTHERWISE = 2 };
 struct walk {
     struct pipeline *x;
     int tensor, store;
-    unsigned char *seen; /* by node: 1 was looked at */
+    size_t room;
+    unsigned char *seen; /* by node, bits: 1 was looked at, 2 as what a choice may leave out */
 };
 
 /* The element of the store's own tile that is in hand. */
@@ -56,9 +57,10 @@ static int look(struct walk *w, int node, bool chosen)
 {
     const struct expr_node n = w->x->d.work.graph.node[node];
     int found = 0;
-    if (w->seen[node] && !chosen)
+    const unsigned char bit = chosen ? 2 : 1;
+    if (w->seen[node] & bit)
         return 0;
-    w->seen[node] = 1;
+    w->seen[node] |= bit;
     if (n.op == EXPR_TENSOR && n.integer == w->tensor)
         found = !chosen && is_as_stored(w, &n) ? AS_TILE : OTHERWISE;
     for (int i = 0; i < 3; i++)
@@ -76,7 +78,7 @@ static int needs_of(struct walk *w, int op)
     const int root[] = {k->arg[0], k->arg[1], k->arg[2], k->end, k->from, k->to, k->inside, k->beyond};
     int found = 0;
     w->store = op;
-    memset(w->seen, 0, (size_t)w->x->d.work.graph.count + 1);
+    memset(w->seen, 0, w->room);
     for (size_t i = 0; i < sizeof root / sizeof *root; i++)
         if (root[i] >= 0)
             found |= look(w, root[i], i > 0);
@@ -131,8 +133,9 @@ int pipeline_source(struct pipeline *x)
         field_reads_add(&x->plan->reads, FIELD_VIA, (int)(via - x->l->kernel->via));
         if (x->l->variant == 1)
             continue;
-        /* Room for the nodes that is_as_stored makes, too. */
-        w.seen = plan_alloc(x->plan, (size_t)x->d.work.graph.count + (size_t)(2 * SPEC_MAX_RANK * (count + 1)));
+        /* With the nodes that is_as_stored makes: up to six for each dim of a STORE. */
+        w.room = (size_t)x->d.work.graph.count + (size_t)(6 * SPEC_MAX_RANK * (count + 1));
+        w.seen = plan_alloc(x->plan, w.room);
         if (!w.seen)
             return 3;
         w.tensor = t;
