@@ -35,3 +35,20 @@ kernel "source_strided" {
   like = base, R = tensor { M, N, dtype = "bf16", stride = { N + 8, 1 } }, cluster = { m = 1 },
   schedule = { dynamic = true }, run = { { M = 264, N = 392, K = 136 }, { M = 130, N = 255, K = 72 } },
 }
+-- A load of a program, by its name.
+kernel "source_load" {
+  A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" }, C = tensor { M, N, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16", out = true },
+  axes = "m n k", tile = { m = 128, n = 128, k = 64 }, grid = { m = M, n = N },
+  via = { c = "bulk" },
+  arch = { sm_90a = {} },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
+      local along = span(k, tile.k)
+      return dot(load(t.A, m, along), load(t.B, n, along):t(), sum)
+    end)
+    store(t.D, m, n, sum * 2 - load(t.C, m, n):as "c")
+  end,
+  run = { { M = 264, N = 392, K = 136 }, { M = 41, N = 264, K = 0 } },
+}

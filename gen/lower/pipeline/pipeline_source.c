@@ -12,13 +12,26 @@
 
 enum { BUFFERS = 2 /* of results, a consumer; 1 where tiles leave no more room */ };
 
+/* What the spec says of the tensor: by its name, or by that of a load that no dot reads. NULL: nothing. */
+static const struct spec_via *said_of(const struct pipeline *x, int tensor)
+{
+    const struct spec_via *via = program_via_tensor(x->l->kernel, tensor);
+    for (int i = 0; i < x->program->op_count && !via; i++) {
+        const struct program_op *o = &x->program->op[i];
+        if (o->kind == PROGRAM_LOAD && o->tensor == tensor && derive_ring_of(&x->d, i) < 0)
+            via = program_via(x->l->kernel, o);
+    }
+    return via;
+}
+
 static int refuse(const struct pipeline *x, int tensor, const char *why)
 {
+    const char *name = said_of(x, tensor)->name;
     return program_refuse(
-        x->l, program_via_tensor(x->l->kernel, tensor)->loc, "PROGRAM-VIA",
+        x->l, said_of(x, tensor)->loc, "PROGRAM-VIA",
         "bulk copies bring %s into the buffers that the result leaves by where %s; write via = { %s = "
         "\"direct\" }",
-        x->plan->tensor[tensor].name, why, x->plan->tensor[tensor].name);
+        name, why, name);
 }
 
 /* ---- what the arithmetic asks of it ------------------------------------------------------------------------------ */
@@ -126,12 +139,11 @@ int pipeline_source(struct pipeline *x)
 {
     struct walk w = {.x = x};
     for (int t = 0; t < x->plan->tensor_count && !x->l->arch->tensor_columns; t++) {
-        const struct spec_via *via = program_via_tensor(x->l->kernel, t);
+        const struct spec_via *via = said_of(x, t);
         int store = -1, others = 0, count = x->program->op_count;
         if (!via || strcmp(via->word, "bulk") != 0)
             continue;
-        field_reads_add(&x->plan->reads, FIELD_VIA, (int)(via - x->l->kernel->via));
-        if (x->l->variant == 1)
+        if (x->l->variant == 1) /* its elements are read where they are; the first variant answers for the word */
             continue;
         /* With the nodes that is_as_stored makes: up to six for each dim of a STORE. */
         w.room = (size_t)x->d.work.graph.count + (size_t)(6 * SPEC_MAX_RANK * (count + 1));
@@ -146,6 +158,9 @@ int pipeline_source(struct pipeline *x)
             else
                 others += found != 0;
         }
+        if (!via->of_tensor && (store < 0 || others)) /* a load of another kind: the word has no effect */
+            continue;
+        field_reads_add(&x->plan->reads, FIELD_VIA, (int)(via - x->l->kernel->via));
         if (x->d.source)
             return refuse(x, t, "no other tensor comes so");
         if (store < 0 || others)
