@@ -6,15 +6,13 @@
 //@ param entry text
 //@ param launch.block int
 //@ local item, place, ring, resident = plan.item, plan.place, plan.ring, plan.launch.min_blocks
-//@ local outputs, read, dtypes, staged, clustered = {}, {}, {}, nil, plan.launch.cluster[1] > 1
+//@ local read, dtypes, clustered = {}, {}, plan.launch.cluster[1] > 1
 //@ -- Rows by number, by all threads; boxes for several blocks.
 //@ local gathers, by_row, shared = false, false, false
 //@ for _, r in ipairs(ring) do
-//@     if r.filler == "threads" then staged = r end
 //@     for _, name in ipairs(r.tensor) do
 //@         local t = plan.tensor[name]
 //@         if r.filler == "bulk" and t.multicast > 1 then shared = true end
-//@         if r.filler ~= "bulk" and r.filler ~= "arrive" then outputs[#outputs + 1] = t end
 //@         if has(t, "gathered") and not has(t, "run") then gathers, by_row = true, by_row or r.filler == "bulk" end
 //@     end
 //@ end
@@ -77,12 +75,7 @@ ${banner}
 //@     barrier = plan.barrier.parts_barrier.id
 
 //@ end
-//@ if staged then
-//@ include "blocks/store_tile.cuh" ring = staged, outputs = outputs, roles = plan.role,
-//@     barrier = plan.barrier.d_barrier, offset = plan.shared[staged.name].offset,
-//@     ring_bytes = plan.shared[staged.name].bytes, turned = plan.turned,
-//@     limited = has(plan, "limited") and plan.limited or {}, wide = tensor and plan.memory.wide == 1
-//@ end
+//@ include "blocks/stores.cuh" model = plan
 
 //@ if profile() > 0 then
 
@@ -148,7 +141,7 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
             ${plan.item_ring}_position ${plan.item_ring}_fill = {0, 0};
 //@ end
 //@ for _, r in ipairs(ring) do
-//@     if r.filler ~= "threads" and #r.tensor > 0 then
+//@     if r.filler ~= "threads" and r.filler ~= "own" and #r.tensor > 0 then
             ${r.name}_position ${r.name}_fill = {0, 0};
 //@     end
 //@ end

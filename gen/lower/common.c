@@ -25,8 +25,7 @@ static void *append(struct plan *p, void *array, int count, size_t size)
 }
 
 #define APPEND(p, field)                                                        \
-    (((p)->field = append(p, (p)->field, (p)->field##_count, sizeof *(p)->field)) \
-         ? &(p)->field[(p)->field##_count++]                                    \
+    (((p)->field = append(p, (p)->field, (p)->field##_count, sizeof *(p)->field)) ? &(p)->field[(p)->field##_count++]  \
          : NULL)
 
 /* ---- copying the spec -------------------------------------------------------------------------------------------- */
@@ -278,6 +277,9 @@ static bool reads(const struct expr_graph *graph, int symbol)
 static bool is_addressed(const struct plan *p, int tensor)
 {
     bool element = p->tensor[tensor].map < 0;
+    for (int g = 0; g < p->ring_count; g++) /* all of its elements are taken from there */
+        if (p->ring[g].filler == PLAN_FILL_OWN && p->ring[g].tensor[0] == tensor)
+            return false;
     for (int i = 0; i < p->fused.count && !element; i++)
         element = p->fused.node[i].op == EXPR_TENSOR && p->fused.node[i].integer == tensor;
     return element;

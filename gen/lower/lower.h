@@ -67,6 +67,8 @@ void program_field_idle(const struct program_lowering *, enum spec_field field);
 /* The entry of `via` for the operation, and what says how its data come: the entry is heeded where they come so.
  * NULL: nothing is said. */
 const struct spec_via *program_via(const struct spec_kernel *, const struct program_op *);
+/* That of a tensor whose elements arithmetic names; NULL: the spec says nothing of it. */
+const struct spec_via *program_via_tensor(const struct spec_kernel *, int tensor);
 void program_comes(const struct program_lowering *, const struct program_op *, const char *word);
 
 /* The kernel's program as one of the blocks has it that share a loop's turns, where the kernel asks for that, by split

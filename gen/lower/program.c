@@ -43,7 +43,15 @@ void program_field_idle(const struct program_lowering *l, enum spec_field field)
 const struct spec_via *program_via(const struct spec_kernel *kernel, const struct program_op *op)
 {
     for (int i = 0; i < kernel->via_count && op->name; i++)
-        if (strcmp(kernel->via[i].name, op->name) == 0)
+        if (!kernel->via[i].of_tensor && strcmp(kernel->via[i].name, op->name) == 0)
+            return &kernel->via[i];
+    return NULL;
+}
+
+const struct spec_via *program_via_tensor(const struct spec_kernel *kernel, int tensor)
+{
+    for (int i = 0; i < kernel->via_count; i++)
+        if (kernel->via[i].of_tensor && strcmp(kernel->via[i].name, kernel->tensor[tensor].name) == 0)
             return &kernel->via[i];
     return NULL;
 }
@@ -195,6 +203,14 @@ static int check_pointers(const struct program_lowering *l)
     return status;
 }
 
+/* Elements that arithmetic names are read where they are unless the spec says otherwise. */
+static void note_direct(const struct program_lowering *l)
+{
+    for (int i = 0; i < l->kernel->via_count; i++)
+        if (l->kernel->via[i].of_tensor && strcmp(l->kernel->via[i].word, "direct") == 0)
+            field_reads_add(&l->plan->reads, FIELD_VIA, i);
+}
+
 static int lower(const struct program_lowering *l)
 {
     struct plan *plan = l->plan;
@@ -207,6 +223,7 @@ static int lower(const struct program_lowering *l)
     if (status)
         return status;
     status = check_pointers(l);
+    note_direct(l);
     status = status ? status : program_lowerer_of(l->kernel, l->arch)->lower(l);
     status = status ? status : check_places(l);
     if (!status)

@@ -277,16 +277,18 @@ static void check_ring_memory(const struct check *c, const struct plan_ring *rin
     const int barriers[2] = {ring->full_shared, ring->empty_shared};
     const bool barred =
         ring->filler == PLAN_FILL_BULK || ring->filler == PLAN_FILL_ARRIVE || ring->filler == PLAN_FILL_PEERS;
-    for (int i = 0; i < 2 && barred; i++) {
+    const bool own = ring->filler == PLAN_FILL_OWN;
+    const int all = ring->stages * protocol_stage_sets(p, (int)(ring - p->ring));
+    for (int i = 0; i < (own ? 1 : 2) && (barred || own); i++) {
         if (barriers[i] < 0 || barriers[i] >= p->shared_count) {
             fault(c, ring->name, "SMEM-SIZE", "the ring's %s barriers have no shared memory; give them 8 bytes a stage",
                   i ? "empty" : "full");
             continue;
         }
         const struct plan_shared *m = &p->shared[barriers[i]];
-        if (m->bytes != 8 * ring->stages || m->count != ring->stages)
+        if (m->bytes != 8 * all || m->count != all)
             fault(c, m->name, "SMEM-SIZE", "%d mbarriers in %d bytes, ring %s has %d stages; write %d bytes", m->count,
-                  m->bytes, ring->name, ring->stages, 8 * ring->stages);
+                  m->bytes, ring->name, all, 8 * all);
     }
 }
 
@@ -337,7 +339,7 @@ static void check_shared(const struct check *c)
         return;
     for (int g = 0; g < p->ring_count; g++) {
         int fit = stages_that_fit(c, &p->ring[g]);
-        if (p->ring[g].filler == PLAN_FILL_THREADS || fit < 1)
+        if (p->ring[g].filler == PLAN_FILL_THREADS || p->ring[g].filler == PLAN_FILL_OWN || fit < 1)
             continue;
         fault(c, "pipeline.stages", "SMEM",
               "%d stages need %d bytes of shared memory, a block on %s has %d; write %d or less", p->ring[g].stages,
@@ -666,7 +668,7 @@ int plan_check(const struct plan *p, struct diag_set *diags)
         check_map(&c, &p->map[i]);
     for (int g = 0; g < p->ring_count; g++) {
         const struct plan_ring *ring = &p->ring[g];
-        if (ring->filler == PLAN_FILL_BULK && !c.arch->tma)
+        if ((ring->filler == PLAN_FILL_BULK || ring->filler == PLAN_FILL_OWN) && !c.arch->tma)
             fault(&c, ring->name, "ARCH", "%s has no bulk copies; fill the ring by cp.async", c.arch->name);
         if (ring->filler == PLAN_FILL_ARRIVE && !c.arch->tma)
             fault(&c, ring->name, "ARCH", "%s has no mbarriers that waits can sleep on; fill the ring by cp.async",
@@ -685,7 +687,7 @@ int plan_check(const struct plan *p, struct diag_set *diags)
                       p->tensor_count);
                 return diags->errors - faults;
             }
-            if (ring->filler == PLAN_FILL_BULK || ring->filler == PLAN_FILL_CP_ASYNC)
+            if (ring->filler == PLAN_FILL_BULK || ring->filler == PLAN_FILL_CP_ASYNC || ring->filler == PLAN_FILL_OWN)
                 check_tile(&c, &p->tensor[ring->tensor[i]]);
         }
     }

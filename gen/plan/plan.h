@@ -117,28 +117,21 @@ struct plan_shared {
     int count; /* stages or buffers in it; each bytes / count */
 };
 
-enum plan_filler {
-    PLAN_FILL_BULK,
-    PLAN_FILL_CP_ASYNC,
-    PLAN_FILL_THREADS,
-    PLAN_FILL_ARRIVE,
-    PLAN_FILL_PEERS,
-    PLAN_FILL_COUNT
-};
-
 /* Stages that one side fills and another drains.
  * BULK: a full and an empty mbarrier a stage. full completes after full_arrivals arrivals and tx_bytes bytes; empty
  * after empty_arrivals arrivals. CP_ASYNC: commit groups and block barriers. THREADS: buffers that threads write and
  * bulk stores read. ARRIVE: as BULK, but threads of a role write the stage and arrive on full; tx_bytes is 0. A ring
  * without tensors passes values on: a WRITE is of all of them, a READ likewise. PEERS: as BULK, but what comes is sent
- * by the threads of the other blocks that share the ring, each block its FILL to all of them; a RELEASE tells them. */
+ * by the threads of the other blocks that share the ring, each block its FILL to all of them; a RELEASE tells them.
+ * OWN: bulk copies of each instance for itself, into its buffers of the THREADS ring `into`, before it writes there;
+ * each has full barriers of its own, and a buffer is free again behind the wait for its store. */
 struct plan_ring {
     const char *name;
     int stages;
     enum plan_filler filler;
     int tensor[8], tensor_count;
     int full_arrivals, tx_bytes, empty_arrivals;
-    int peers;                     /* PEERS: blocks of the cluster that share it */
+    int peers, into;               /* PEERS: blocks of the cluster that share it; OWN: plan_some(ring) */
     int full_shared, empty_shared; /* index into plan.shared, -1: none */
 };
 

@@ -60,7 +60,23 @@ enum plan_op protocol_fill_op(const struct plan *p, int ring)
 bool protocol_has_mbarriers(const struct plan *p, int ring)
 {
     return p->ring[ring].filler == PLAN_FILL_BULK || p->ring[ring].filler == PLAN_FILL_ARRIVE ||
-           p->ring[ring].filler == PLAN_FILL_PEERS;
+           p->ring[ring].filler == PLAN_FILL_PEERS || p->ring[ring].filler == PLAN_FILL_OWN;
+}
+
+int protocol_stage_sets(const struct plan *p, int ring)
+{
+    for (int r = 0; r < p->role_count && p->ring[ring].filler == PLAN_FILL_OWN; r++)
+        if (protocol_has(&p->role[r], PLAN_FILL, ring, -1))
+            return p->role[r].instances;
+    return 1;
+}
+
+int protocol_source_of(const struct plan *p, int ring)
+{
+    for (int g = 0; g < p->ring_count; g++)
+        if (p->ring[g].filler == PLAN_FILL_OWN && plan_number(p->ring[g].into) == ring)
+            return g;
+    return -1;
 }
 
 int protocol_slot(const struct plan *p, const struct plan_step *step)
@@ -273,16 +289,17 @@ enum {
     COPIED = 1 << PLAN_FILL_CP_ASYNC,
     BUFFERS = 1 << PLAN_FILL_THREADS,
     ARRIVED = 1 << PLAN_FILL_ARRIVE,
-    SENT = 1 << PLAN_FILL_PEERS
+    SENT = 1 << PLAN_FILL_PEERS,
+    OWN = 1 << PLAN_FILL_OWN
 };
 static const unsigned char fillers[PLAN_OP_COUNT] = {
     [PLAN_WAIT_EMPTY] = BULK | ARRIVED | SENT,
-    [PLAN_EXPECT] = BULK | SENT,
-    [PLAN_FILL] = BULK | COPIED | SENT,
-    [PLAN_WAIT_FULL] = BULK | ARRIVED | SENT,
+    [PLAN_EXPECT] = BULK | SENT | OWN,
+    [PLAN_FILL] = BULK | COPIED | SENT | OWN,
+    [PLAN_WAIT_FULL] = BULK | ARRIVED | SENT | OWN,
     [PLAN_TAKE] = COPIED,
     [PLAN_SKIP] = BULK | ARRIVED,
-    [PLAN_READ] = BULK | COPIED | ARRIVED | SENT,
+    [PLAN_READ] = BULK | COPIED | ARRIVED | SENT | OWN,
     [PLAN_RELEASE] = BULK | ARRIVED | SENT,
     [PLAN_DRAIN] = BULK | SENT,
     [PLAN_WRITE] = BUFFERS | ARRIVED,
@@ -495,6 +512,30 @@ static void check_sharing(const struct plan *p, int ring, struct diag_set *diags
     }
 }
 
+/* What comes into buffers is brought, read and written over by the role that stores them, by each instance its own. */
+static void check_source(const struct plan *p, int ring, struct diag_set *diags)
+{
+    const struct plan_ring *g = &p->ring[ring];
+    const int into = plan_number(g->into);
+    const bool buffers = into >= 0 && into < p->ring_count && p->ring[into].filler == PLAN_FILL_THREADS &&
+                         p->ring[into].stages == g->stages;
+    for (int r = 0; r < p->role_count && g->filler == PLAN_FILL_OWN; r++) {
+        const struct plan_role *q = &p->role[r];
+        const int fill = protocol_find(q, PLAN_FILL, ring), read = protocol_find(q, PLAN_READ, ring);
+        const int step = fill >= 0 ? fill : read;
+        if (step >= 0 && !buffers)
+            protocol_fault(p, diags, r, 0, step, "PROTOCOL-ORDER",
+                           "ring %s comes into buffers of a threads ring, and there is none of %d stages; write into",
+                           g->name, g->stages);
+        else if (step >= 0 && (fill < 0 || read < 0 || protocol_find(q, PLAN_STORE, into) < 0 ||
+                               (q->instances > 1 && !protocol_buffers_are_private(p, r, into))))
+            protocol_fault(p, diags, r, 0, step, "PROTOCOL-ROLES",
+                           "ring %s is filled and read by each instance of the role that stores ring %s, in buffers of "
+                           "its own",
+                           g->name, p->ring[into].name);
+    }
+}
+
 static void check_barrier(const struct plan *p, int barrier, struct diag_set *diags)
 {
     const struct plan_barrier *b = &p->barrier[barrier];
@@ -623,6 +664,7 @@ int protocol_check_program(const struct plan *p, struct diag_set *diags)
     }
     for (int g = 0; g < p->ring_count; g++) {
         check_sharing(p, g, diags);
+        check_source(p, g, diags);
         for (int o = 0; o < g; o++)
             if (protocol_has_mbarriers(p, g) && protocol_has_mbarriers(p, o) && p->ring[g].full_shared >= 0 &&
                 (p->ring[g].full_shared == p->ring[o].full_shared ||

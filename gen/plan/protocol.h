@@ -144,8 +144,12 @@ static inline const struct plan_place *protocol_place(const struct plan *p, int 
 
 /* The step by which a role fills stages of the ring: WRITE or FILL. */
 enum plan_op protocol_fill_op(const struct plan *p, int ring);
-/* full and empty mbarriers carry the ring. */
+/* mbarriers carry the ring: full and empty, or full alone. */
 bool protocol_has_mbarriers(const struct plan *p, int ring);
+/* Sets of stages that the ring has in a block: of an OWN ring one for each instance of the role that fills. */
+int protocol_stage_sets(const struct plan *p, int ring);
+/* The OWN ring that comes into the buffers of a THREADS ring, -1: none. */
+int protocol_source_of(const struct plan *p, int ring);
 
 /* Bit n where the role has a step `op` for tensor n of the ring. */
 unsigned protocol_own_tensors(const struct plan *p, const struct plan_role *role, enum plan_op op, int ring);

@@ -72,7 +72,7 @@ static void check_full_barrier(const struct plan *p, int ring, struct diag_set *
         }
         if (first < 0)
             continue;
-        arrivals += q->instances * steps_a_stage(p, q, PLAN_EXPECT, ring);
+        arrivals += q->instances / protocol_stage_sets(p, ring) * steps_a_stage(p, q, PLAN_EXPECT, ring);
         role = r;
         step = first;
         int mine = 0, announced = 0, seen = 0;
@@ -248,7 +248,7 @@ int protocol_check_counts(const struct plan *p, struct diag_set *diags)
     for (int g = 0; g < p->ring_count; g++) {
         if (!protocol_has_mbarriers(p, g))
             continue;
-        if (p->ring[g].filler == PLAN_FILL_BULK)
+        if (p->ring[g].filler == PLAN_FILL_BULK || p->ring[g].filler == PLAN_FILL_OWN)
             check_full_barrier(p, g, diags);
         else if (p->ring[g].filler == PLAN_FILL_PEERS)
             check_sent_barrier(p, g, diags);

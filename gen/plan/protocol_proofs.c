@@ -58,9 +58,8 @@ static int number_of(struct names *names, const char *name)
 
 /* Fields that are numbers, in the order of the list. */
 #define OF_STEP(X)                                                                                                     \
-    X(count) X(phase) X(arrivals) X(place) X(place2) X(back) X(ahead) X(least) X(less) X(share)      \
-    X(only) X(loop) X(to)
-#define OF_RING(X) X(stages) X(tensor_count) X(full_arrivals) X(tx_bytes) X(empty_arrivals) X(peers)
+    X(count) X(phase) X(arrivals) X(place) X(place2) X(back) X(ahead) X(least) X(less) X(share) X(only) X(loop) X(to)
+#define OF_RING(X) X(stages) X(tensor_count) X(full_arrivals) X(tx_bytes) X(empty_arrivals) X(peers) X(into)
 #define OF_ROLE(X) X(instances) X(warps) X(step_count)
 #define OF_MMA(X) X(m) X(n) X(k)
 #define OF_PLAN(X) X(ring_count) X(role_count) X(barrier_count) X(place_count) X(mma_count)
@@ -216,8 +215,8 @@ static bool get_plan(struct numbers *n, struct arena *arena, struct plan *p)
     OF_PLAN(GET)
 #undef GET
 #define ARRAY(field, count) (p->field = arena_alloc(arena, ((size_t)(count) + 1) * sizeof *p->field))
-    if (!ARRAY(ring, p->ring_count) || !ARRAY(barrier, p->barrier_count) ||
-        !ARRAY(mma, p->mma_count) || !ARRAY(role, p->role_count) || !ARRAY(place, p->place_count))
+    if (!ARRAY(ring, p->ring_count) || !ARRAY(barrier, p->barrier_count) || !ARRAY(mma, p->mma_count) ||
+        !ARRAY(role, p->role_count) || !ARRAY(place, p->place_count))
         return false;
 #undef ARRAY
     p->derived = get(n);

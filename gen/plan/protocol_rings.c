@@ -54,7 +54,7 @@ static void note_sent(struct thread *t, int block, int stage)
 static bool arrive(struct run *x, struct thread *t, int ring, int block, int stage, enum side side, int turn,
                    int arrivals, int64_t bytes)
 {
-    struct mbarrier *b = barrier_of(x, ring, block, stage, side);
+    struct mbarrier *b = barrier_of(x, t, ring, block, stage, side);
     const char *name = x->p->ring[ring].name;
     if (b->completed > turn || b->pending < arrivals) {
         FAULT(
@@ -118,7 +118,7 @@ bool protocol_pass(struct run *x, struct thread *t, enum side side)
     struct progress *r = &t->ring[s->ring];
     int index = side == FULL ? r->taken : r->filled;
     int stage = index % ring->stages, turn = index / ring->stages - (side == EMPTY);
-    struct mbarrier *b = barrier_of(x, s->ring, t->block, stage, side);
+    struct mbarrier *b = barrier_of(x, t, s->ring, t->block, stage, side);
     if (((index / ring->stages + s->phase) & 1) != (turn & 1)) {
         FAULT(x, t, stage, "PROTOCOL-PHASE",
               "waits on the %s barrier of ring %s for parity %d, where %s with parity %d; write phase = %d",
@@ -157,7 +157,7 @@ bool protocol_drain(struct run *x, struct thread *t)
     const struct plan_step *s = step_of(t);
     int stages = x->p->ring[s->ring].stages, filled = t->ring[s->ring].filled;
     for (int index = filled > stages ? filled - stages : 0; index < filled; index++) {
-        struct mbarrier *b = barrier_of(x, s->ring, t->block, index % stages, EMPTY);
+        struct mbarrier *b = barrier_of(x, t, s->ring, t->block, index % stages, EMPTY);
         int turn = index / stages;
         if (!knows_turns(x, t, b, s->ring, EMPTY, turn)) {
             FAULT(x, t, index % stages, "PROTOCOL-PHASE",
@@ -177,9 +177,9 @@ bool protocol_drain(struct run *x, struct thread *t)
 }
 
 /* Index that was copied into the stage last. */
-static int *content_of(struct run *x, int ring, int block, int stage)
+static int *content_of(struct run *x, const struct thread *t, int ring, int block, int stage)
 {
-    return &barrier_of(x, ring, block, stage, FULL)->content;
+    return &barrier_of(x, t, ring, block, stage, FULL)->content;
 }
 
 /* ---- bulk rings ------------------------------------------------------------------------------------------------ */
@@ -244,7 +244,7 @@ void protocol_fill_bulk(struct run *x, struct thread *t)
             continue;
         if (!protocol_readers_are_through(x, t, s->ring, block, index))
             return;
-        struct mbarrier *b = barrier_of(x, s->ring, block, stage, FULL);
+        struct mbarrier *b = barrier_of(x, t, s->ring, block, stage, FULL);
         if (b->completed > turn) {
             FAULT(
                 x, t, stage, "PROTOCOL-BYTES",
@@ -259,7 +259,7 @@ void protocol_fill_bulk(struct run *x, struct thread *t)
                 "barrier first");
             return;
         }
-        *content_of(x, s->ring, block, stage) = index;
+        *content_of(x, t, s->ring, block, stage) = index;
         b->bytes -= bytes_of(x, t);
         note_sent(t, block, stage);
         join(b->gathered, t->clock, x->width);
@@ -267,6 +267,62 @@ void protocol_fill_bulk(struct run *x, struct thread *t)
     }
     if (advance(&r->filling, r->fills, protocol_slot(x->p, s)))
         r->filled++;
+}
+
+/* ---- what comes into the buffers of bulk stores ------------------------------------------------------------------ */
+
+/* The buffer's last store was made by t, behind what all wrote there, and has read it: so all have read, too, what came
+ * before they wrote. */
+void protocol_fill_own(struct run *x, struct thread *t)
+{
+    const struct plan_step *s = step_of(t);
+    const struct plan_ring *ring = &x->p->ring[s->ring];
+    const int into = plan_number(ring->into);
+    struct progress *r = &t->ring[s->ring];
+    const struct progress *buffers = &t->ring[into];
+    int index = r->filled, stage = index % ring->stages, before = index - ring->stages;
+    struct mbarrier *b = barrier_of(x, t, s->ring, t->block, stage, FULL);
+    if (r->filling >> protocol_slot(x->p, s) & 1) {
+        FAULT(x, t, stage, "PROTOCOL-ORDER", "fills %s a second time in one stage; each tensor once",
+              x->p->tensor[s->tensor].name);
+        return;
+    }
+    if (before >= 0 && (buffers->stored <= before || buffers->touch[stage].store_over == NEVER)) {
+        FAULT(x, t, stage, "PROTOCOL-OVERWRITE",
+              "copies into a buffer of ring %s that the store of its last turn may still read; write store_wait %d "
+              "before it",
+              x->p->ring[into].name, ring->stages - 1);
+        return;
+    }
+    if (b->completed != index / ring->stages) {
+        FAULT(x, t, stage, "PROTOCOL-BYTES",
+              "brings bytes after the full barrier completed without them; expect %d bytes a stage before the copies",
+              ring->tx_bytes);
+        return;
+    }
+    b->bytes -= s->count;
+    join(b->gathered, t->clock, x->width);
+    settle(x, t, b, s->ring, stage, FULL);
+    if (advance(&r->filling, r->fills, protocol_slot(x->p, s)))
+        r->filled++;
+}
+
+bool protocol_source_is_here(struct run *x, struct thread *t, int index)
+{
+    const int ring = step_of(t)->ring, source = protocol_source_of(x->p, ring);
+    if (source < 0 || !t->ring[source].reads)
+        return true;
+    struct progress *r = &t->ring[source];
+    const int stage = index % x->p->ring[ring].stages;
+    if (r->touch[stage].taken_index != index) {
+        FAULT(x, t, stage, "PROTOCOL-OVERWRITE",
+              "writes a buffer of ring %s into which a copy of ring %s may still be on its way; write wait_full before "
+              "it",
+              x->p->ring[ring].name, x->p->ring[source].name);
+        return false;
+    }
+    r->released = r->holds;
+    return true;
 }
 
 /* ---- rings that threads write and arrive for --------------------------------------------------------------------- */
@@ -376,11 +432,14 @@ static int index_to_read(struct run *x, struct thread *t)
     int index = r->order[nth % ring->stages];
     if (nth < r->released) {
         FAULT(x, t, index % ring->stages, "PROTOCOL-READ",
-              "reads a stage of ring %s that this role has released; release it after this step", ring->name);
+              ring->filler == PLAN_FILL_OWN
+                  ? "reads a stage of ring %s that this role has written over; write it after this step"
+                  : "reads a stage of ring %s that this role has released; release it after this step",
+              ring->name);
         return -1;
     }
     const struct progress *first = &first_lane(x, t)->ring[s->ring];
-    if (first->released > nth) {
+    if (first->released > nth && ring->filler != PLAN_FILL_OWN) { /* each thread writes where it alone has read */
         FAULT(
             x, t, index % ring->stages, "PROTOCOL-BARRIER",
             "reads a stage of ring %s that another thread of the role may have released; a barrier must stand between "
@@ -403,7 +462,7 @@ void protocol_read_stage(struct run *x, struct thread *t)
                                            : ring->filler == PLAN_FILL_ARRIVE && !writes_are_here(x, t, index))
         return;
     if ((ring->filler == PLAN_FILL_BULK || ring->filler == PLAN_FILL_PEERS) &&
-        *content_of(x, s->ring, t->block, stage) != index) {
+        *content_of(x, t, s->ring, t->block, stage) != index) {
         FAULT(x, t, stage, "PROTOCOL-OVERWRITE",
               "reads a stage of ring %s into which the next copy may have begun; every reader's release must be waited "
               "for before that copy",

@@ -14,6 +14,7 @@
  *     copy or write into a stage                      reads of the stage's last turn; reads of this turn
  *     release of a stage                              reads of it by the executor's other threads
  *     write of a buffer                               store of its last turn; fence and store of this turn
+ *     copy into a buffer                              store of its last turn; read and write of this turn
  *     write of scratch by a thread                    reads of its last turn by others; reads of this turn
  *
  * Everything else does: arrivals of one turn among each other (the phase completes with the last, whichever it is),
@@ -117,7 +118,8 @@ static void check_balance(struct run *x)
             for (int o = 0; o < x->thread_count && !x->failed && t->ring[g].fills; o++) {
                 const struct thread *u = &x->thread[o];
                 if (!protocol_has_mbarriers(x->p, g) || u->block != t->block || !u->ring[g].reads || t->lane != 0 ||
-                    u->lane != 0 || u->ring[g].taken == t->ring[g].filled)
+                    u->lane != 0 || u->ring[g].taken == t->ring[g].filled ||
+                    (x->sets[g] > 1 && u->instance != t->instance))
                     continue;
                 t->flow.step = last_step(x, t, protocol_fill_op(x->p, g), g);
                 FAULT(x, t, u->ring[g].taken % x->p->ring[g].stages, "PROTOCOL-EXIT",
@@ -159,7 +161,7 @@ static int waits_for(struct run *x, const struct thread *t, char *out, size_t si
     int stage = (s->op == PLAN_WAIT_FULL ? r->taken : r->filled) % ring->stages;
     for (int i = s->op == PLAN_DRAIN ? 0 : ring->stages; i < ring->stages && i < r->filled; i++) {
         int index = r->filled - 1 - i;
-        if (barrier_of(x, s->ring, t->block, index % ring->stages, EMPTY)->completed <= index / ring->stages)
+        if (barrier_of(x, t, s->ring, t->block, index % ring->stages, EMPTY)->completed <= index / ring->stages)
             stage = index % ring->stages;
     }
     snprintf(out, size, "%s waits at step %d %s until stage %d of ring %s is %s", role_name(x, t), t->flow.step + 1,
@@ -186,7 +188,7 @@ static void deadlock(struct run *x)
         if (s->op != PLAN_WAIT_FULL)
             continue;
         const struct progress *r = &t->ring[s->ring];
-        const struct mbarrier *b = barrier_of(x, s->ring, t->block, stage, FULL);
+        const struct mbarrier *b = barrier_of(x, t, s->ring, t->block, stage, FULL);
         if (r->holds - r->released >= x->p->ring[s->ring].stages && protocol_is_refilled(x->p, s->ring)) {
             FAULT(x, t, stage, "PROTOCOL-RELEASE",
                   "waits for ring %s while it holds all %d stages unreleased; write a release step in the loop",
@@ -236,7 +238,8 @@ static bool set_up(struct run *x)
     x->most_instances = 1;
     for (int g = 0; g < p->ring_count; g++) {
         touches += p->ring[g].stages;
-        side_by_side += protocol_has_mbarriers(p, g) ? p->ring[g].stages * 2 * x->cluster.blocks : 0;
+        side_by_side +=
+            protocol_has_mbarriers(p, g) ? p->ring[g].stages * 2 * x->cluster.blocks * protocol_stage_sets(p, g) : 0;
     }
     for (int r = 0; r < p->role_count; r++) {
         x->thread_count += p->role[r].instances * protocol_lanes(p, r) * x->cluster.blocks;
@@ -251,12 +254,12 @@ static bool set_up(struct run *x)
         most_steps = (size_t)p->role[r].step_count > most_steps ? (size_t)p->role[r].step_count : most_steps;
     size_t bytes =
         round_up(threads * sizeof(struct thread)) +
-        threads * (clock + round_up(most_steps + 1) +
-                   (size_t)(p->ring_count + 2) * round_up((most_steps + 1) * sizeof(int)) +
+        threads *
+            (clock + round_up(most_steps + 1) + (size_t)(p->ring_count + 2) * round_up((most_steps + 1) * sizeof(int)) +
                    round_up((size_t)p->ring_count * sizeof(struct progress)) +
                    (size_t)touches * (sizeof(struct touch) + sizeof(int)) + (size_t)p->ring_count * 32 +
                    round_up((size_t)p->place_count * sizeof(struct held))) +
-        round_up((size_t)p->ring_count * sizeof(int)) + round_up((size_t)p->barrier_count * sizeof(bool)) +
+        2 * round_up((size_t)p->ring_count * sizeof(int)) + round_up((size_t)p->barrier_count * sizeof(bool)) +
         round_up((size_t)side_by_side * sizeof(struct mbarrier)) +
         (size_t)side_by_side * (2 * clock + round_up(threads * sizeof(int)) + round_up(threads * sizeof(tick))) +
         round_up((size_t)meetings * sizeof(struct meeting)) +
@@ -303,13 +306,17 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
     *t = (struct thread){.number = (int)(t - x->thread),
                          .program = q->step,
                          .steps = q->step_count,
-                         .role = role, .instance = instance, .lane = lane, .lanes = lanes, .block = block};
+                         .role = role,
+                         .instance = instance,
+                         .lane = lane,
+                         .lanes = lanes,
+                         .block = block};
     t->done = q->step_count == 0;
     t->clock = take(x, (size_t)x->width * sizeof(tick));
     t->ring = take(x, (size_t)p->ring_count * sizeof(struct progress));
     for (int g = 0; g < p->ring_count; g++) {
         struct progress *r = &t->ring[g];
-        bool first_only = lane > 0 && p->ring[g].filler == PLAN_FILL_BULK;
+        bool first_only = lane > 0 && (p->ring[g].filler == PLAN_FILL_BULK || p->ring[g].filler == PLAN_FILL_OWN);
         bool as_one = lane > 0 && protocol_has_mbarriers(p, g) && protocol_reads_as_one(q, g);
         r->fills = first_only ? 0 : protocol_own_tensors(p, q, protocol_fill_op(p, g), g);
         r->reads = as_one ? 0 : protocol_own_tensors(p, q, PLAN_READ, g);
@@ -342,7 +349,8 @@ static void make_thread(struct run *x, struct thread *t, int role, int instance,
     bool *resets = take_fixed(x, (size_t)q->step_count + 1);
     for (int i = 1; i < q->step_count; i++)
         for (int k = i; (q->step[i - 1].op == PLAN_LOOP || q->step[i - 1].op == PLAN_WHEN) &&
-                        k < x->code->end[role][i - 1] && !resets[i]; k++)
+                        k < x->code->end[role][i - 1] && !resets[i];
+             k++)
             resets[i] = q->step[k].op == PLAN_LOOP && protocol_turned(t, &q->step[k]);
     t->resets = resets;
     int *loop = take_fixed(x, ((size_t)q->step_count + 1) * sizeof *loop);
@@ -359,12 +367,15 @@ static void make_barriers(struct run *x)
     const struct plan *p = x->p;
     int next = 0;
     x->first_barrier = take_fixed(x, (size_t)p->ring_count * sizeof(int));
+    x->sets = take_fixed(x, (size_t)p->ring_count * sizeof(int));
     x->barrier = take(x, (size_t)x->barrier_count * sizeof(struct mbarrier));
     for (int g = 0; g < p->ring_count; g++) {
         x->first_barrier[g] = next;
+        x->sets[g] = protocol_stage_sets(p, g);
         for (int block = 0; block < x->cluster.blocks; block++)
             x->neighbours[g][block] = protocol_neighbours(p, &x->cluster, g, block);
-        for (int i = 0; protocol_has_mbarriers(p, g) && i < x->cluster.blocks * p->ring[g].stages * 2; i++) {
+        const int barriers = x->cluster.blocks * x->sets[g] * p->ring[g].stages * 2;
+        for (int i = 0; protocol_has_mbarriers(p, g) && i < barriers; i++) {
             struct mbarrier *b = &x->barrier[next];
             b->component = x->thread_count + next++;
             b->arrivals = b->pending = i % 2 == EMPTY ? p->ring[g].empty_arrivals : p->ring[g].full_arrivals;

@@ -107,6 +107,7 @@ struct run {
     int thread_count, width;
     struct thread *thread;
     int *first_barrier;       /* by ring: index of stage 0's full barrier in block 0 */
+    int *sets;                /* by ring: protocol_stage_sets */
     struct mbarrier *barrier; /* by ring, block, stage, side */
     int barrier_count;
     struct meeting *meeting; /* by named barrier, block, instance */
@@ -160,10 +161,12 @@ static inline const char *role_name(const struct run *x, const struct thread *t)
 
 enum side { FULL, EMPTY };
 
-static inline struct mbarrier *barrier_of(struct run *x, int ring, int block, int stage, enum side side)
+/* That of t's instance where each has its own. */
+static inline struct mbarrier *barrier_of(struct run *x, const struct thread *t, int ring, int block, int stage,
+                                          enum side side)
 {
-    int stages = x->p->ring[ring].stages;
-    return &x->barrier[x->first_barrier[ring] + (block * stages + stage) * 2 + (int)side];
+    int sets = x->sets[ring], set = sets > 1 ? t->instance : 0, stages = x->p->ring[ring].stages;
+    return &x->barrier[x->first_barrier[ring] + ((block * sets + set) * stages + stage) * 2 + (int)side];
 }
 
 /* Threads of the executor that t is of, itself included, stand side by side from here. */
@@ -195,6 +198,9 @@ bool protocol_pass(struct run *x, struct thread *t, enum side side);  /* WAIT_FU
 bool protocol_drain(struct run *x, struct thread *t);                 /* DRAIN; false: waits */
 void protocol_expect(struct run *x, struct thread *t);
 void protocol_fill_bulk(struct run *x, struct thread *t);
+void protocol_fill_own(struct run *x, struct thread *t);
+/* What comes into the buffer that t's WRITE of index `index` is for is there, and t's to write over; false: a fault. */
+bool protocol_source_is_here(struct run *x, struct thread *t, int index);
 void protocol_write_stage(struct run *x, struct thread *t);           /* WRITE of an arrive ring */
 void protocol_arrive_full(struct run *x, struct thread *t);           /* ARRIVE */
 void protocol_take(struct run *x, struct thread *t);                  /* TAKE, of cp_async rings */

@@ -178,6 +178,8 @@ static void write_buffer(struct run *x, struct thread *t)
     struct thread *elected = &x->thread[t->ring[s->ring].elected];
     const struct touch *stored = &elected->ring[s->ring].touch[stage];
     struct touch *u = &t->ring[s->ring].touch[stage];
+    if (!protocol_source_is_here(x, t, index))
+        return;
     if (before >= 0) {
         bool issued = elected->ring[s->ring].stored > before && stored->store_index >= before;
         if (issued && stored->store_over == NEVER && (t == elected || !store_wait_stands_before(x, t, s->ring))) {
@@ -409,7 +411,9 @@ static bool on_ring(struct run *x, struct thread *t, const struct plan_step *s, 
         protocol_expect(x, t);
         return true;
     case PLAN_FILL:
-        if (x->p->ring[s->ring].filler != PLAN_FILL_CP_ASYNC)
+        if (x->p->ring[s->ring].filler == PLAN_FILL_OWN)
+            protocol_fill_own(x, t);
+        else if (x->p->ring[s->ring].filler != PLAN_FILL_CP_ASYNC)
             protocol_fill_bulk(x, t);
         else
             fill_cp_async(x, t);

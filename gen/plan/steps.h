@@ -36,6 +36,17 @@ static inline int plan_number(int field) /* -1: none */
     return field - 1;
 }
 
+/* Who fills a ring's stages: see plan_ring. */
+enum plan_filler {
+    PLAN_FILL_BULK,
+    PLAN_FILL_CP_ASYNC,
+    PLAN_FILL_THREADS,
+    PLAN_FILL_ARRIVE,
+    PLAN_FILL_PEERS,
+    PLAN_FILL_OWN,
+    PLAN_FILL_COUNT
+};
+
 enum plan_reduction { PLAN_NO_REDUCTION, PLAN_SUM, PLAN_MAX, PLAN_MIN, PLAN_REDUCTION_COUNT };
 
 /* What a matrix instruction adds to: what is in its accumulator; that, but zero in a loop's first turn; zero. */

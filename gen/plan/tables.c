@@ -217,7 +217,7 @@ static void print_memory(const struct plan *p, struct table *t)
                 size_t used = strlen(tensors);
                 snprintf(tensors + used, sizeof tensors - used, "%s%s", n ? " " : "", tensor_name(p, r->tensor[n]));
             }
-            bool bulk = r->filler == PLAN_FILL_BULK || r->filler == PLAN_FILL_PEERS;
+            bool bulk = r->filler == PLAN_FILL_BULK || r->filler == PLAN_FILL_PEERS || r->filler == PLAN_FILL_OWN;
             cell(t, "%s", r->name);
             cell(t, "%d", r->stages);
             cell(t, "%s", plan_filler_word[r->filler]);

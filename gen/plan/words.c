@@ -2,7 +2,7 @@
 #include "plan/plan.h"
 
 const char *const plan_access_word[PLAN_ACCESS_COUNT] = {"tma", "cp_async", "global"};
-const char *const plan_filler_word[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads", "arrive", "peers"};
+const char *const plan_filler_word[PLAN_FILL_COUNT] = {"bulk", "cp_async", "threads", "arrive", "peers", "own"};
 const char *const plan_reduction_word[PLAN_REDUCTION_COUNT] = {"", "sum", "max", "min"};
 
 const char *const plan_op_word[PLAN_OP_COUNT] = {

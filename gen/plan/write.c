@@ -205,6 +205,8 @@ static void memory(const struct plan *p, const struct sink *s)
         sink_integer(s, "empty_arrivals", r->empty_arrivals);
         if (r->peers)
             sink_integer(s, "peers", r->peers);
+        if (r->into)
+            sink_text(s, "into", p->ring[plan_number(r->into)].name);
         sink_text(s, "full_shared", shared_name(p, r->full_shared));
         sink_text(s, "empty_shared", shared_name(p, r->empty_shared));
         sink_end(s);

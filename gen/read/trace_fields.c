@@ -478,6 +478,19 @@ static void read_ahead(struct reader *r, const char *name, const struct program_
 const char *const spec_via_words[] = {"bulk", "cp_async", "direct", "resident", NULL};
 
 /* The word on top of the stack. */
+/* The tensor of that name, no output, whose elements arithmetic names; -1. */
+static int tensor_of_elements(struct reader *r, const char *name)
+{
+    const struct spec_kernel *k = reader_kernel(r);
+    const struct expr_graph *g = k->program->graph;
+    for (int t = 0; name && t < k->tensor_count; t++)
+        for (int i = 0; i < g->count && strcmp(k->tensor[t].name, name) == 0 && !k->tensor[t].out; i++)
+            if (g->node[i].op == EXPR_TENSOR && g->node[i].integer == t)
+                return t;
+    return -1;
+}
+
+/* op: NULL where the name is a tensor's. */
 static void read_via(struct reader *r, const char *name, const struct program_op *op, const char *path)
 {
     lua_State *L = r->L;
@@ -493,7 +506,7 @@ static void read_via(struct reader *r, const char *name, const struct program_op
                      word ? reader_suggest(r, word, spec_via_words) : "");
         return;
     }
-    if (op->kind != PROGRAM_LOAD && op->kind != PROGRAM_GATHER) {
+    if (op && op->kind != PROGRAM_LOAD && op->kind != PROGRAM_GATHER) {
         reader_fault(r, path, AT_KEY, "PROGRAM-NAME", "%s is a %s; via says how the data of a load or gather come",
                      name, program_kinds[op->kind].name);
         return;
@@ -501,7 +514,7 @@ static void read_via(struct reader *r, const char *name, const struct program_op
     struct spec_via *grown = arena_grow(r->arena, k->via, k->via_count, sizeof *grown);
     reader_check(r, grown);
     k->via = grown;
-    k->via[k->via_count++] = (struct spec_via){name, spec_via_words[way], reader_locate(r, path, AT_VALUE)};
+    k->via[k->via_count++] = (struct spec_via){name, spec_via_words[way], !op, reader_locate(r, path, AT_VALUE)};
 }
 
 /* The LOOP of that name, -1: told, with those that there are. */
@@ -692,8 +705,9 @@ void trace_how(struct reader *r, int table)
             const char *path = key[i].name ? arena_format(r->arena, "%s.%s", field[f], key[i].name)
                                            : arena_format(r->arena, "%s[%lld]", field[f], (long long)key[i].position);
             reader_check(r, path);
-            const struct program_op *op = f < 2 ? named(r, key[i].name, path, AT_KEY) : NULL;
-            if (f < 2 && !op)
+            const bool tensor = f == 1 && tensor_of_elements(r, key[i].name) >= 0;
+            const struct program_op *op = f < 2 && !tensor ? named(r, key[i].name, path, AT_KEY) : NULL;
+            if (f < 2 && !op && !tensor)
                 continue;
             if (key[i].name)
                 lua_getfield(L, -1, key[i].name);

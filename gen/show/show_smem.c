@@ -44,6 +44,15 @@ static int lay_out(const struct compile_unit *unit, const struct plan_shared **s
     return count;
 }
 
+/* The tensor that comes into the buffers of the ring before results are written there; NULL. */
+static const char *source_of(const struct plan *p, int ring)
+{
+    for (int g = 0; g < p->ring_count; g++)
+        if (p->ring[g].filler == PLAN_FILL_OWN && plan_number(p->ring[g].into) == ring)
+            return p->tensor[p->ring[g].tensor[0]].name;
+    return NULL;
+}
+
 /* What lives in a region, in words. */
 static void describe(const struct plan *p, const struct piece *piece, char *out, size_t room)
 {
@@ -57,14 +66,16 @@ static void describe(const struct plan *p, const struct piece *piece, char *out,
     for (int g = 0; g < p->ring_count; g++) {
         const struct plan_ring *ring = &p->ring[g];
         if (ring->full_shared >= 0 && r == &p->shared[ring->full_shared])
-            snprintf(out, room, "an mbarrier a stage: full after %d arrival%s and %d bytes", ring->full_arrivals,
+            snprintf(out, room, "an mbarrier a %s: full after %d arrival%s and %d bytes",
+                     ring->filler == PLAN_FILL_OWN ? "buffer" : "stage", ring->full_arrivals,
                      ring->full_arrivals == 1 ? "" : "s", ring->tx_bytes);
         else if (ring->empty_shared >= 0 && r == &p->shared[ring->empty_shared])
             snprintf(out, room, "an mbarrier a stage: empty after %d arrival%s", ring->empty_arrivals,
                      ring->empty_arrivals == 1 ? "" : "s");
         else if (ring->filler == PLAN_FILL_THREADS && r == plan_region(p, ring, -1))
-            snprintf(out, room, "%d buffer%s of %d: results on their way to bulk stores", r->count,
-                     r->count == 1 ? "" : "s", each);
+            snprintf(out, room, "%d buffer%s of %d: results on their way to bulk stores%s%s", r->count,
+                     r->count == 1 ? "" : "s", each, source_of(p, g) ? ", and first " : "",
+                     source_of(p, g) ? source_of(p, g) : "");
         for (int i = 0; i < ring->tensor_count; i++) {
             const struct plan_tensor *t = &p->tensor[ring->tensor[i]];
             if (r != plan_region(p, ring, ring->tensor[i]))
@@ -125,7 +136,7 @@ static void print_stages(const struct plan *p, const struct plan_ring *ring)
         column[columns++] = &p->shared[ring->full_shared];
     if (ring->empty_shared >= 0)
         column[columns++] = &p->shared[ring->empty_shared];
-    if (!columns || ring->filler == PLAN_FILL_THREADS)
+    if (!columns || ring->filler == PLAN_FILL_THREADS || ring->filler == PLAN_FILL_OWN)
         return;
     printf("\n  ring %s\n  %5s", ring->name, "stage");
     for (int i = 0; i < columns; i++)

@@ -125,6 +125,8 @@ static void make_rows(struct maker *m, bool all_warps)
         int stages = buffers ? buffers->count : ring->stages;
         m->stage_row[g] = m->t->row_count + stages <= ROWS_MOST ? m->t->row_count : -1;
         m->stage_rows[g] = stages;
+        if (ring->filler == PLAN_FILL_OWN) /* its stages are the buffers of another */
+            m->stage_row[g] = -1;
         for (int i = 0; i < ring->tensor_count; i++)
             m->stage_bytes[g] += (uint64_t)p->tensor[ring->tensor[i]].tile_bytes;
         for (int s = 0; s < stages && m->stage_row[g] >= 0; s++)
@@ -195,7 +197,7 @@ bool timeline_has_filled(const struct timeline *t, int ring)
         for (int i = 0; i < t->plan->role[r].step_count; i++)
             skipped = skipped ||
                       (t->plan->role[r].step[i].op == PLAN_SKIP && plan_step_ring(&t->plan->role[r].step[i]) == ring);
-    return filler != PLAN_FILL_THREADS && !(t->stamped && skipped);
+    return filler != PLAN_FILL_THREADS && filler != PLAN_FILL_OWN && !(t->stamped && skipped);
 }
 
 void maker_count(struct timeline *t)

@@ -14,9 +14,11 @@ struct spec_ahead {
     struct diag_loc loc;
 };
 
-/* via = { q = "resident" }: how the data of a load come; one of spec_via_words. */
+/* via = { q = "resident" }: how the data of a load come, or elements of a tensor that arithmetic names; one of
+ * spec_via_words. */
 struct spec_via {
     const char *name, *word;
+    bool of_tensor;
     struct diag_loc loc;
 };
 extern const char *const spec_via_words[]; /* NULL-terminated */

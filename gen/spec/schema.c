@@ -84,7 +84,9 @@ static const struct {
     {"axes", "string", "program: names of its axes, \"r c\", by which tile and cluster are written: tile = { r = 64 }"},
     {"ahead", "table<string, table>",
      "program: { s = { turns = 1, before = \"o\" } } issues operation s a turn earlier"},
-    {"via", "table<string, string>", "program: how the data of a load come: bulk, cp_async, direct, resident"},
+    {"via", "table<string, string>",
+     "program: how the data of a load come: bulk, cp_async, direct, resident; of a tensor that an epilogue takes: bulk "
+     "(into the buffers that the result leaves by), direct"},
     {"direction", "table<string, string>",
      "program: { kv = \"down\" } takes the turns of loop kv from the last to the first; up; left out: chosen"},
     {"cache", "table<string, string>",

@@ -79,7 +79,9 @@ i64 ${p.name}_begin[${blocks}][2];
 //@     end
 //@ end
 //@ for _, r in ipairs(model.ring) do
-//@     if r.filler ~= "threads" and #r.tensor > 0 then
+//@     if r.filler == "own" then
+${r.name}_position ${r.name}_next = {0, 0};
+//@     elseif r.filler ~= "threads" and #r.tensor > 0 then
 ${r.name}_position ${r.name}_next = {0, 0}, ${r.name}_oldest = {0, 0};
 u32 ${r.name}_stage = 0;
 //@     end

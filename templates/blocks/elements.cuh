@@ -10,6 +10,8 @@
 //@ include "blocks/add.cuh"
 //@ end
 
+//@ local sourced = {} -- read from where bulk copies bring them: tile_source.cuh
+//@ for _, r in ipairs(model.ring) do if r.filler == "own" then sourced[r.tensor[1]] = true end end
 //@ for _, t in ipairs(model.tensor) do
 //@     local reads = has(read, t.name) and fragment_reads(t.name) or {}
 //@     if has(reads, "elements") and reads.elements then
@@ -20,7 +22,7 @@
 //@ include "blocks/element_row.cuh" tensor = t, extent = model.extent[t.name], along = reads.rows
 
 //@     end
-//@     if has(reads, "pairs") and reads.pairs then
+//@     if has(reads, "pairs") and reads.pairs and not has(sourced, t.name) then
 //@ include "blocks/tile_line.cuh" tensor = t, extent = model.extent[t.name], columns = reads.columns
 
 //@     end

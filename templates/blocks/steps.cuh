@@ -38,6 +38,11 @@
 //@ local all_lanes = has(model, "memory") and model.memory.wide == 1
 //@ local of_warp, stacked = all_lanes and 32 or 16, all_lanes and 1 or blocks
 //@ local height, across_warps = (warps or all_lanes) and 16 or 64, warps and model.pipeline.warps_n or 1
+//@ -- The ring of what comes into the buffers that results leave by; nil: there is none, or this role does not read it.
+//@ local source = nil
+//@ for _, step in ipairs(role.step) do
+//@     if step.op == "fill" and model.ring[step.ring].filler == "own" then source = step.ring end
+//@ end
 //@ -- The stage that a dot reads its operand from: of the read before it.
 //@ local function stage_of(tensor, before)
 //@     for i = before, 1, -1 do
@@ -511,7 +516,8 @@ if (chunk < ${last}) {
 //@     local held_in = {}
 //@     while role.step[number].op ~= "loop" do
 //@         local step = role.step[number]
-//@         if step.op == "global" and has(step, "place") then held_in[step.tensor] = step.place end
+//@         local reads = step.op == "global" or step.op == "read"
+//@         if reads and has(step, "place") then held_in[step.tensor] = step.place end
 //@         number = number - 1
 //@     end
 //@     return held_in
@@ -542,7 +548,7 @@ for (int block = 0; block < ${blocks}; ++block) {
 //@         deeper()
 //@     end
 //@     -- All reads are on their way before the first is waited for; what does not depend on the row is read once.
-//@     local held_in = count > 1 and reads_ahead(number) or {}
+//@     local held_in = (count > 1 or source) and reads_ahead(number) or {}
 //@     for _, r in ipairs(text.reads) do
 //@         local early = r.tensor .. "_early"
 //@         if not held_in[r.tensor] then
@@ -1336,7 +1342,12 @@ bool parts_rows = false;
 for (int part = 1; ${more}; ++part) {
 //@         deeper()
 //@     elseif op == "loop" then
-//@         opened[#opened + 1] = {}
+//@         local brings = source and role.step[i + 1].op == "expect"
+//@         opened[#opened + 1] = { guarded = brings }
+//@         if brings then
+if (${source}_issues() && elect_one()) {
+//@             deeper()
+//@         end
 //@         -- The chunks of a store.
 //@         storing = model.tensor[call]
 //@         for j = i, ended(i) do if role.step[j].op == "store" then read_once(j) end end
@@ -1352,7 +1363,7 @@ for (int chunk = 0; chunk < ${step.count}; ++chunk) {
 //@         end
 //@         deeper()
 //@         for j = i, ended(i) do
-//@             if role.step[j].op == "write" then part(storing, j, step.count)
+//@             if role.step[j].op == "write" and not source then part(storing, j, step.count)
 //@             elseif is_late(role.step[j]) then part(storing, j, step.count, role.step[j].place .. "[chunk]") end
 //@         end
 //@     elseif op == "when" and (call == "parts_last" or call == "parts_early") then
@@ -1392,6 +1403,10 @@ at_${item.axis} = next_${item.axis};
 //@         end
 //@         shallower()
 }
+//@         if has(variable, "guarded") and variable.guarded then
+//@             shallower()
+}
+//@         end
 //@         if variable[1] then
 //@             local name, start, by = variable[1], variable[2], variable[3]
 ${name} = ${start}${name}_turn * ${by};
@@ -1405,6 +1420,8 @@ if (threadIdx.x < 32 && elect_one())
 //@         else
 ${call}(${ring}_fill);
 //@         end
+//@     elseif op == "expect" and ring == source then
+${call}(consumer, chunk);
 //@     elseif op == "expect" then
 //@         if one_of then
 if (threadIdx.x < 32 && elect_one())
@@ -1456,6 +1473,16 @@ profile_mark<${mark}>(stamps);
 ${call}();
 //@     elseif op == "take" then
 ${call}(${ring}_stage);
+//@     elseif op == "fill" and ring == source then
+//@         local t, at, list = model.tensor[step.tensor], coordinates(i), {}
+//@         local statements = at.at
+//@         for d = 1, t.rank do
+//@             local further = d == t.rank and " + first_pair * 8" or own_rows(" + ") .. " + block * 64"
+//@             list[d] = at[d] .. (t.tile[d] > 1 and further or "")
+//@         end
+//@         local places = table.concat(list, ", ")
+${statements}
+${call}(args, consumer, chunk, ${places});
 //@     elseif op == "fill" and model.ring[ring].filler == "peers" then
 ${call}(${ring}_fill, ${step.place}, consumer);
 ${ring}_advance(${ring}_fill);
@@ -1548,6 +1575,8 @@ if (threadIdx.x < 32 && elect_one())
 //@         else
 ${call}(${ring}_fill);
 //@         end
+//@     elseif op == "wait_full" and ring == source then
+${call}(${ring}_next, consumer);
 //@     elseif op == "wait_full" then
 ${call}(${ring}_next);
 ${ring}_stage = ${ring}_next.stage;
@@ -1596,6 +1625,15 @@ mma_fence();
 //@         end
 //@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
+//@     elseif op == "read" and ring == source then
+${call}(${step.place}, ${ring}_next, consumer);
+${ring}_advance(${ring}_next);
+//@         for j = i, #role.step do
+//@             if role.step[j].op == "write" then
+//@                 part(storing, j, model.ring[ring].stages)
+//@                 break
+//@             end
+//@         end
 //@     elseif op == "read" and has(model, "item_ring") and ring == model.item_ring then
 ${call}(${ring}_stage${next_item});
 //@     elseif op == "read" and model.ring[ring].filler == "peers" then

@@ -31,6 +31,8 @@
 //@             if t.multicast > 1 then shared_ring[r.name] = true end
 //@             if t.multicast > 1 and not windowed then shares[copy] = true end
 //@             if t.multicast == 1 and not windowed then loads[copy] = true end
+//@         elseif r.filler == "own" then
+//@             loads[copy] = true
 //@         elseif r.filler ~= "bulk" then
 //@             stores[copy] = true
 //@         end
@@ -66,7 +68,7 @@
 //@     return { along[1], along[2] or 1 }
 //@ end
 //@ for _, r in ipairs(plan.ring) do
-//@     if r.filler ~= "threads" and #r.tensor > 0 then
+//@     if r.filler ~= "threads" and r.filler ~= "own" and #r.tensor > 0 then
 //@         if has(shared_ring, r.name) then remote = true else own = true end
 //@     end
 //@ end
@@ -106,7 +108,7 @@
 
 //@ end
 //@ for _, r in ipairs(plan.ring) do
-//@     if r.filler ~= "threads" and #r.tensor > 0 then
+//@     if r.filler ~= "threads" and r.filler ~= "own" and #r.tensor > 0 then
 //@ include "blocks/ring.cuh" ring = r, roles = plan.role, full_offset = plan.shared[r.full_shared].offset,
 //@     empty_offset = plan.shared[r.empty_shared].offset, cluster_m = spans(r)[1], cluster_n = spans(r)[2]
 //@         if spans(r)[1] == 0 then

@@ -32,4 +32,10 @@ end
 kernel "late" { like = plain, pipeline = { store = "late" } }
 kernel "late_bias_tanh" { like = plain, pipeline = { store = "late" }, bias = bias, epilogue = value.bias_tanh }
 kernel "late_bias_approx" { like = plain, pipeline = { store = "late" }, bias = bias, epilogue = value.bias_approx }
+-- R by bulk copies into the buffers that D leaves by, all of an item's chunks: a stage less.
+for _, name in ipairs { "residual", "bias_tanh_R", "bias_approx_R" } do
+  local fields = { like = plain, pipeline = { stages = 3 }, R = R, via = { R = "bulk" }, epilogue = value[name] }
+  if name ~= "residual" then fields.bias = bias end
+  kernel("bulk_" .. name) (fields)
+end
 kernel "plain_whole" { like = plain, pipeline = { stages = 3, store = "whole" } }

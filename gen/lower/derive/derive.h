@@ -121,9 +121,8 @@ struct derive_flight {
 struct derive {
     struct work work;
     struct derive_ring ring[DERIVE_MAX_RINGS];
-    int ring_count;
     struct derive_along along[DERIVE_MAX_ALONG];
-    int along_count;
+    int ring_count, along_count;
     struct derive_dot *dot; /* by operation */
     int *loop;              /* by operation: of plan.loop */
     int rows;               /* of an item's tiles: the rows of every dot */
@@ -136,6 +135,7 @@ struct derive {
     int meeting;            /* without a producer: of plan.barrier, where all threads meet */
     bool *once; /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
     int *late;  /* by operation: plan_some(place) of a STORE that derive_late.c sends; NULL: none is late */
+    int source, source_of, source_ring; /* plan_some(tensor), the STORE, of plan.ring: derive_reads.c; 0: none */
     int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
     int crowded;           /* registers of computed operands that are never all in use: see CROWDED; 0: they may be */
     bool lane;             /* one lane of a warp waits for a stage, and the others for it */

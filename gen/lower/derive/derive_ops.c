@@ -222,6 +222,7 @@ static int chunk_columns(const struct plan_tensor *t, const struct program_op *s
 int derive_chunk(struct derive *d, struct plan_step write, struct plan_step store)
 {
     const int stages = d->work.l->plan->ring[write.ring].stages;
+    const bool waited = d->source && !write.place; /* with what came into the buffer: derive_reads.c */
     const struct plan_step chunk[] = {
         {.op = PLAN_STORE_WAIT, .ring = write.ring, .tensor = -1, .count = stages - 1, .call = "d_wait"},
         {.op = PLAN_BARRIER,
@@ -240,7 +241,7 @@ int derive_chunk(struct derive *d, struct plan_step write, struct plan_step stor
         {.op = PLAN_END, .ring = -1, .tensor = -1},
     };
     int status = 0;
-    for (size_t i = 0; i < sizeof chunk / sizeof *chunk && !status; i++)
+    for (size_t i = waited ? 2 : 0; i < sizeof chunk / sizeof *chunk && !status; i++)
         status = derive_emit(d, d->consumer, chunk[i]);
     return status;
 }
@@ -272,6 +273,7 @@ static int store_staged(struct derive *d, int op, int expression)
     status = status || chunks < 2 || d->wide ? status : derive_reads(d, &write, width, next, &ahead);
     const struct plan_step begin = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = chunks, .call = t->name};
     status = status ? status : derive_emit(d, d->consumer, begin);
+    status = status ? status : derive_take_source(d, op, width);
     for (int i = 0; i < ahead && !status; i++)
         status = derive_emit(d, d->consumer, next[i]);
     status = status ? status : derive_chunk(d, write, store);

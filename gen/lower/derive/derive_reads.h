@@ -11,4 +11,12 @@ enum { DERIVE_MAX_READS = 4 };
  * behind another one are in next[DERIVE_MAX_READS], *count of them. 0 or 3. */
 int derive_reads(struct derive *d, const struct plan_step *write, int width, struct plan_step *next, int *count);
 
+/* ---- what comes into the buffers of a store, nothing where no tensor does. Each returns 0, 1 or 3 ---------------- */
+
+/* The loop is the one under whose turns the item's tile comes, behind the first of them or in front of all.
+ */
+bool derive_brings_source(const struct derive *d, int loop);
+int derive_bring_source(struct derive *d);                   /* all chunks of an item, once its buffers are free */
+int derive_take_source(struct derive *d, int op, int width); /* in front of the STORE's arithmetic: the next chunk */
+
 #endif

@@ -5,6 +5,7 @@
 
 #include "lower/derive/derive_early.h"
 #include "lower/derive/derive_ops.h"
+#include "lower/derive/derive_reads.h"
 #include "lower/family.h"
 
 static int body(struct derive *d, int first, int end);
@@ -440,6 +441,12 @@ static int behind_last_masked(struct derive *d, int number, const struct range *
     return status ? status : both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
 }
 
+/* An item's source is asked for behind the loop's first turn, which is like all others. */
+static bool brings_behind_first(const struct derive *d, int number, const struct range *r)
+{
+    return derive_brings_source(d, number) && d->ahead < 0 && !r->inside && !r->low && !r->down;
+}
+
 /* The loops of a range, as many as their bodies differ. */
 static int loops(struct derive *d, int number, const struct range *r, int count, int inside)
 {
@@ -464,6 +471,11 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
         if (inside && !status)
             status = turns_until(d, number, plan_text(p, "%s_inside", r->name), inside, 0);
         d->unmasked = d->unmasked_low = false;
+        if (!status && brings_behind_first(d, number, r)) {
+            const int first = derive_least(g, count, plan_some(expr_int(g, 1)));
+            status = turns_until(d, number, plan_text(p, "%s_first", r->name), first, 1);
+            status = status ? status : derive_bring_source(d);
+        }
         if (!status && !d->alone)
             status = turns_until(d, number, r->name, count, inside && r->one_masked);
     }
@@ -477,6 +489,8 @@ static int turns(struct derive *d, int number, const struct range *r)
     struct expr_graph *g = &d->work.l->plan->fused;
     int status = derive_early_begin(d, number), count = r->count, inside = r->inside;
     d->around = number;
+    if (!status && derive_brings_source(d, number) && !brings_behind_first(d, number, r))
+        status = derive_bring_source(d);
     if (d->ahead >= 0 && !status) {
         status = derive_issue(d, d->ahead, PLAN_FROM_ZERO, 0);
         d->cut = inside ? beyond_end(d, number, r->end) : 0;
@@ -693,9 +707,10 @@ static int item(struct derive *d)
 {
     int all = d->work.program->op_count, dots = in_turn(d) ? end_of_dots(d) : all, status = 0;
     if (in_turn(d))
-        status =
-            derive_pass_on(d, PLAN_BARRIER, 0,
+        status = derive_pass_on(d, PLAN_BARRIER, 0,
                            "the stages before this item's are known to be full, and their dots issued");
+    if (!status && d->source && !derive_brings_source(d, -1))
+        status = derive_bring_source(d);
     status = status ? status : body(d, 0, dots);
     if (!status && in_turn(d))
         status = derive_pass_on(d, PLAN_BARRIER_ARRIVE, 0,

@@ -29,7 +29,6 @@ enum {
     STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
     OTHER_REGISTERS = 24, /* of a consumer beside its places: addresses, descriptors, results under way */
     ALONG_PADDING = 1024, /* at most, where tiles or results begin behind what came along in stages */
-    BUFFERS = 2,          /* of results, a consumer; 1 where tiles leave no more room */
 };
 
 /* How the data of each load come. */
@@ -412,7 +411,7 @@ static int rows_bytes(const struct pipeline *x)
 static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
 {
     int each = 0, once = 0, limit = pipeline_shared_limit(x);
-    int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, buffers = x->whole ? 1 : BUFFERS;
+    int chunk = (x->stored + 1023) / 1024 * 1024 * x->d.consumers, buffers = x->buffers = pipeline_buffers(x);
     int fixed = chunk * buffers + rows_bytes(x) + (x->d.along_count ? ALONG_PADDING : 0);
     for (int r = 0; r < x->d.ring_count; r++) {
         int bytes = pipeline_stage_bytes(x, &x->d.ring[r]) + STAGE_BARRIERS;
@@ -422,8 +421,8 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
             each += bytes;
     }
     fixed += once + pipeline_item_bytes(x) + pipeline_part_bytes(x) + pipeline_memory_bytes(x);
-    x->buffers = buffers;
-    if (each && (limit - fixed) / each < 2 && x->stored) {
+    fixed += 8 * x->chunks * x->d.consumers; /* a barrier each */
+    if (each && (limit - fixed) / each < 2 && x->stored && !x->chunks) {
         x->buffers = 1;
         fixed -= chunk * (buffers - 1);
     }
@@ -509,7 +508,7 @@ static int results(struct pipeline *x)
     for (int i = 0; i < p->tensor_count; i++)
         if (p->tensor[i].out && p->tensor[i].access == PLAN_ACCESS_TMA)
             d->tensor[d->tensor_count++] = i;
-    return family_add_barrier(p, "d_barrier", 1, WARPGROUP);
+    return family_add_barrier(p, "d_barrier", 1, WARPGROUP) ? 3 : pipeline_source_barriers(x);
 }
 
 /* Its stage is free again as soon as it has come. */
@@ -595,6 +594,7 @@ static int memory_and_roles(struct pipeline *x)
                                                           : item_stages);
     status = status ? status : pipeline_item_ring(x);
     status = status ? status : pipeline_part_ring(x);
+    status = status ? status : pipeline_source_ring(x);
     if (!status && x->stored)
         status = results(x);
     status = status ? status : pipeline_part_meeting(x);

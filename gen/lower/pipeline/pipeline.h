@@ -25,6 +25,7 @@ struct pipeline {
     int columns;                  /* of a part that is stored element by element; 0: none is */
     int buffers;                  /* chunks that a consumer has under way */
     bool whole;                   /* its result is one chunk */
+    int chunks;                   /* of an item of a consumer, where each has a buffer: d.source; 0: they share some */
     int held;                     /* registers of a thread, about, where the fullest chunk is stored; 0: not known */
     struct pipeline_store *store; /* by operation; behind them, of all stores together */
     int cluster[SPEC_MAX_AXES];   /* by axis: neighbouring items whose blocks make a cluster; 1: none */
@@ -110,7 +111,6 @@ int pipeline_barriers(struct pipeline *x, int number); /* the ring's mbarriers, 
 /* The variable of each loop. Its range is said where the loop is walked. 0, 1, 3. */
 int pipeline_loops(struct pipeline *x);
 
-
 /* ---- pipeline_shapes.c: each returns 0, or 1 where it reported a fault ------------------------------------------- */
 
 /* Of a dot: rows of its first operand, columns of its second, what both have. */
@@ -165,6 +165,17 @@ int pipeline_beside_late(const struct pipeline *x, int op, int width);
 /* lower_pipeline.c: no thread computes what a product in a loop reads or adds to: tiles come through shared memory, and
  * sums are only added to. */
 bool pipeline_only_multiplies(const struct pipeline *x);
+
+/* ---- pipeline_source.c: an operand of a result's arithmetic by bulk copies. Each returns 0, 1 or 3. */
+
+/* Which tensor comes so, and for which STORE, once the program's arithmetic is known: d.source, d.source_of. */
+int pipeline_source(struct pipeline *x);
+/* Its tile, as that of the STORE's chunks of so many columns, whose tensor is laid out. */
+int pipeline_source_tile(struct pipeline *x, int op);
+int pipeline_source_direct(struct pipeline *x); /* where the STORE's tensor has no such chunks it does not come so */
+int pipeline_source_ring(struct pipeline *x); /* the ring, right before that of the results */
+int pipeline_source_barriers(struct pipeline *x); /* and its barriers, behind their buffers */
+int pipeline_buffers(const struct pipeline *x); /* of results, that a consumer has at best */
 
 /* ---- pipeline_cluster.c ------------------------------------------------------------------------------------------ */
 

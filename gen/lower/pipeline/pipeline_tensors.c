@@ -235,7 +235,8 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
     while (span > LEAST_SPAN && columns * size % span)
         span /= 2;
     const struct spec_value *said = pipeline_field(x, "pipeline.store");
-    x->whole = is_whole(x, columns * size, said) && pipeline_chunk(x, op, columns, columns / 2) == columns;
+    x->whole =
+        !x->d.source && is_whole(x, columns * size, said) && pipeline_chunk(x, op, columns, columns / 2) == columns;
     if (!status && !x->whole && said->set && strcmp(said->text, "whole") == 0)
         return program_refuse(x->l, said->loc, "PROGRAM-STORE",
                               "a result goes out whole where it is the item's only one, of 64 rows a consumer and rows "
@@ -258,7 +259,8 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
     }
     const bool by_row = x->d.work.op[op].beyond >= 0; /* a row is a copy's: 128 bytes from the next */
     int least = declared->swizzle_set || by_row ? span / size : LEAST_SPAN / size;
-    return pipeline_layout(x, o, rows_of_chunk(x), columns, pipeline_chunk(x, op, span / size, least));
+    status = pipeline_layout(x, o, rows_of_chunk(x), columns, pipeline_chunk(x, op, span / size, least));
+    return status ? status : pipeline_source_tile(x, op);
 }
 
 /* What one step of a store takes: 64 rows and as many columns as a box holds. */
@@ -324,7 +326,9 @@ int pipeline_check_store(const struct pipeline *x, int op)
 
 int pipeline_tensors(struct pipeline *x)
 {
-    int status = pipeline_stores(x);
+    int status = pipeline_source(x) | pipeline_stores(x);
+    if (status == 3)
+        return status;
     for (int i = 0; i < x->program->op_count; i++) {
         int found = 0; /* a tile of both operands is told of once */
         for (int o = 0; o < 2 && !found && x->program->op[i].kind == PROGRAM_DOT; o++)
@@ -335,6 +339,7 @@ int pipeline_tensors(struct pipeline *x)
     }
     for (int i = 0; i < x->d.along_count && !status; i++)
         status = along(x, &x->d.along[i]);
+    status = status ? status : pipeline_source_direct(x);
     status = status ? status : pipeline_maps(x);
     return status ? status : pipeline_part_maps(x);
 }

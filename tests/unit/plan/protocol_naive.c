@@ -205,7 +205,10 @@ static bool naive_fill(struct naive *n, struct naive_state *s, int t)
     const struct plan_step *e = naive_step_of(n, q, t);
     int g = e->ring, block = n->who[t].block, S = n->p->ring[g].stages, slot = protocol_slot(n->p, e);
     int i = q->ring[g].filled, stage = i % S;
-    bool sent = n->p->ring[g].filler == PLAN_FILL_PEERS, bulk = n->p->ring[g].filler == PLAN_FILL_BULK || sent;
+    const enum plan_filler filler = n->p->ring[g].filler;
+    bool sent = filler == PLAN_FILL_PEERS, bulk = filler == PLAN_FILL_BULK || filler == PLAN_FILL_OWN || sent;
+    if (filler == PLAN_FILL_OWN && !naive_buffer_is_free(n, s, t, g, i))
+        return naive_fault(n, "overwritten while a store reads it");
     slot = sent ? n->who[t].lane : slot; /* each thread sends its part */
     if (!bulk && n->who[t].reads[g] && q->ring[g].filled_here >= naive_reads_here(n, q, t, g))
         return true;
@@ -247,14 +250,16 @@ static bool naive_read(struct naive *n, struct naive_state *s, int t)
     struct naive_thread *q = &s->thread[t];
     const struct plan_step *e = naive_step_of(n, q, t);
     int g = e->ring, block = n->who[t].block, S = n->p->ring[g].stages, slot = protocol_slot(n->p, e);
-    bool sent = n->p->ring[g].filler == PLAN_FILL_PEERS, bulk = n->p->ring[g].filler == PLAN_FILL_BULK || sent;
-    bool copied = n->p->ring[g].filler == PLAN_FILL_CP_ASYNC;
+    const enum plan_filler filler = n->p->ring[g].filler;
+    bool sent = filler == PLAN_FILL_PEERS, bulk = filler == PLAN_FILL_BULK || filler == PLAN_FILL_OWN || sent;
+    bool copied = filler == PLAN_FILL_CP_ASYNC;
     int i = q->ring[g].taken - n->who[t].takes[g] - e->back;
     if (!copied) {
         int nth = q->ring[g].holds - 1 - e->back;
         if (nth < 0)
             return naive_fault(n, "read of a stage that was not taken");
-        if (nth < s->thread[t - n->who[t].lane].ring[g].released || nth < q->ring[g].released)
+        int lead = filler == PLAN_FILL_OWN ? t : t - n->who[t].lane; /* each thread writes where it alone has read */
+        if (nth < s->thread[lead].ring[g].released || nth < q->ring[g].released)
             return naive_fault(n, "read of a stage that was released");
         i = q->ring[g].order[nth % S];
     }
@@ -325,8 +330,9 @@ static bool naive_write(struct naive *n, struct naive_state *s, int t)
     const struct naive_touch *u = &s->thread[lead].ring[g].touch[stage];
     if (arrives && naive_is_read(n, s, g, n->who[t].block, i - S))
         return naive_fault(n, "written while read");
-    if (!arrives && i >= S && (s->thread[lead].ring[g].stored <= i - S || u->stored != i - S || !u->store_over))
-        return naive_fault(n, "buffer written while a store reads it");
+    if ((!arrives && i >= S && (s->thread[lead].ring[g].stored <= i - S || u->stored != i - S || !u->store_over)) ||
+        !naive_writes_over(n, s, t, g, i))
+        return naive_fault(n, "buffer written while a store reads it, or a copy comes");
     if (arrives)
         q->ring[g].filling |= (uint8_t)(1u << protocol_slot(n->p, e));
     q->ring[g].touch[stage].written = (int8_t)i;
@@ -664,7 +670,8 @@ static void naive_begin(struct naive *n, struct naive_state *start)
                     start->thread[t].done = p->role[r].step_count == 0;
                     for (int g = 0; g < p->ring_count; g++) {
                         const struct plan_role *q = &p->role[r];
-                        bool bulk = lane > 0 && p->ring[g].filler == PLAN_FILL_BULK;
+                        const enum plan_filler by = p->ring[g].filler;
+                        bool bulk = lane > 0 && (by == PLAN_FILL_BULK || by == PLAN_FILL_OWN);
                         bool one = lane > 0 && protocol_has_mbarriers(p, g) && protocol_reads_as_one(q, g);
                         n->who[t].fills[g] = bulk ? 0 : protocol_own_tensors(p, q, protocol_fill_op(p, g), g);
                         n->who[t].reads[g] = one ? 0 : protocol_own_tensors(p, q, PLAN_READ, g);

@@ -1,4 +1,4 @@
-/* The states that the exploration has been in. */
+/* The states that the exploration has been in, and what it asks of buffers that something comes into. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,4 +45,20 @@ bool naive_is_new(struct naive *n, const struct naive_state *s)
     if (2 * ++n->states > n->room)
         naive_grow(n);
     return true;
+}
+
+bool naive_buffer_is_free(const struct naive *n, const struct naive_state *s, int t, int ring, int i)
+{
+    const int into = plan_number(n->p->ring[ring].into), S = n->p->ring[ring].stages;
+    const struct naive_touch *u = &s->thread[t].ring[into].touch[i % S];
+    return i < S || (s->thread[t].ring[into].stored > i - S && u->store_over);
+}
+
+bool naive_writes_over(const struct naive *n, struct naive_state *s, int t, int ring, int i)
+{
+    const int from = protocol_source_of(n->p, ring), block = n->who[t].block, stage = i % n->p->ring[ring].stages;
+    if (from < 0 || !n->who[t].reads[from])
+        return true;
+    s->thread[t].ring[from].released = s->thread[t].ring[from].holds;
+    return s->part[from][block][stage][0][block].index == i && !s->part[from][block][stage][0][block].flying;
 }

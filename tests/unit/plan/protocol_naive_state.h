@@ -81,6 +81,11 @@ struct naive {
     size_t states, room;
 };
 
+/* What comes into buffers that are stored, by an OWN ring: whether no store reads the buffer of its index i any more;
+ * and of the THREADS ring's buffer of that index whether it is there, for t to write over (protocol_naive_seen.c). */
+bool naive_buffer_is_free(const struct naive *n, const struct naive_state *s, int t, int ring, int i);
+bool naive_writes_over(const struct naive *n, struct naive_state *s, int t, int ring, int i);
+
 /* Whether nothing that was asked about before is like this state (protocol_naive_seen.c). */
 bool naive_is_new(struct naive *n, const struct naive_state *s);
 

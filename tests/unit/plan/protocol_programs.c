@@ -603,6 +603,42 @@ static void send_late(struct plan_role *r, enum plan_op flow, int place, int buf
     end(r);
 }
 
+/* A chunk for each buffer: they are asked for, then taken, written over and stored. */
+static void through_buffers(struct plan_role *r, int buffers)
+{
+    STEP(r, .op = PLAN_STORE_WAIT, .ring = V, .count = 0);
+    STEP(r, .op = PLAN_LOOP, .count = buffers);
+    STEP(r, .op = PLAN_EXPECT, .ring = K, .tensor = -1, .count = BYTES);
+    STEP(r, .op = PLAN_FILL, .ring = K, .tensor = K, .count = BYTES);
+    end(r);
+    STEP(r, .op = PLAN_LOOP, .count = buffers);
+    take(r, K);
+    STEP(r, .op = PLAN_READ, .ring = K, .tensor = K);
+    STEP(r, .op = PLAN_WRITE, .ring = V, .tensor = V);
+    op(r, PLAN_FENCE_ASYNC, 0);
+    op(r, PLAN_BARRIER, 0);
+    STEP(r, .op = PLAN_STORE, .ring = V, .tensor = V);
+    end(r);
+}
+
+bool program_source(struct plan *p, struct source a)
+{
+    program_begin(p);
+    program_ring(p, "k", PLAN_FILL_OWN, a.buffers, 1, 0);
+    program_ring(p, "v", PLAN_FILL_THREADS, a.buffers, 0, 0);
+    p->ring[K].tx_bytes = BYTES;
+    p->ring[K].into = plan_some(V);
+    p->barrier[p->barrier_count++] = (struct plan_barrier){.name = "rows", .id = 1, .threads = 32 * WARPS};
+    struct plan_role *r = program_role(p, "consumer", a.consumers, WARPS);
+    begin_loop(r, "tiles", 0);
+    through_buffers(r, a.buffers);
+    if (a.doubled)
+        through_buffers(r, a.buffers);
+    end(r);
+    STEP(r, .op = PLAN_STORE_WAIT, .ring = V, .count = 0);
+    return true;
+}
+
 bool program_late(struct plan *p, struct late a)
 {
     program_begin(p);

@@ -103,6 +103,15 @@ struct late {
 /* Results go out in the next item's turns, chunk by chunk. */
 bool program_late(struct plan *p, struct late a);
 
+struct source {
+    int consumers;
+    int buffers;  /* of a result, each of a chunk */
+    bool doubled; /* an item has twice as many chunks, and its second half is asked for behind the first */
+};
+
+/* What comes into the buffers that results leave by, chunk by chunk. */
+bool program_source(struct plan *p, struct source a);
+
 struct copied {
     int stages;   /* of k and v, 2 or more */
     int queries;  /* q: 0 there is none, 1 it is read once into registers, 2 in every turn */

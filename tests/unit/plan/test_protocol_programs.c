@@ -83,6 +83,8 @@ static void test_others_pass(void **state)
         expect_clean(&p);
         program_copied(&p, (struct copied){1 + stages, (bits >> 1) % 3, third, bits >> 4 & 1, bits >> 5});
         expect_clean(&p);
+        program_source(&p, (struct source){1 + one, stages, other});
+        expect_clean(&p);
         program_late(&p, (struct late){1 + stages, 1 + one, 1 + (bits >> 2) % 4, 1 + (bits >> 4 & 1), bits >> 5});
         expect_clean(&p);
     }
@@ -108,7 +110,7 @@ static void test_time(void **state)
 
 /* ---- planted faults ---------------------------------------------------------------------------------------------- */
 
-enum base { AHEAD, PLAIN, RESIDENT, NORM, NORM_WARPS, CONVERT, SCRATCH, IN_TURN, PARTS, LATE };
+enum base { AHEAD, PLAIN, RESIDENT, NORM, NORM_WARPS, CONVERT, SCRATCH, IN_TURN, PARTS, LATE, SOURCE };
 
 static void make_base(struct plan *p, enum base base)
 {
@@ -126,6 +128,8 @@ static void make_base(struct plan *p, enum base base)
         program_through_scratch(p, 2, true);
     else if (base == IN_TURN)
         program_in_turn(p, (struct in_turn){2, 2, true, true, true});
+    else if (base == SOURCE)
+        program_source(p, (struct source){1, 2, false});
     else if (base == LATE)
         program_late(p, (struct late){.stages = 2, .consumers = 1, .chunks = 3, .buffers = 2});
     else
@@ -449,6 +453,34 @@ PLANT(late_with_a_number)
 {
     nth(p, 1, PLAN_WHEN, 0)->count = 1;
 }
+PLANT(source_not_awaited)
+{
+    drop(p, 0, PLAN_WAIT_FULL, 0);
+}
+PLANT(source_not_announced)
+{
+    drop(p, 0, PLAN_EXPECT, 0);
+}
+PLANT(source_fewer_bytes)
+{
+    nth(p, 0, PLAN_EXPECT, 0)->count /= 2;
+}
+PLANT(source_too_early)
+{
+    drop(p, 0, PLAN_STORE_WAIT, 0);
+}
+PLANT(source_other_phase)
+{
+    nth(p, 0, PLAN_WAIT_FULL, 0)->phase = 1;
+}
+PLANT(source_written_over)
+{
+    behind(p, 0, PLAN_READ, 0, PLAN_WRITE, 0);
+}
+PLANT(source_nowhere)
+{
+    p->ring[0].into = 0;
+}
 #define CONSUMER "sm_90a, role consumer, "
 static const struct {
     const char *name;
@@ -523,6 +555,13 @@ static const struct {
     {"a late chunk at another item's place", LATE, late_elsewhere, CONSUMER "step 16 store", "PROTOCOL-PLACE", true},
     {"what sums hold", LATE, late_in_accumulator, CONSUMER "step 10 when", "PROTOCOL-PLACE", true},
     {"late chunks and a number", LATE, late_with_a_number, CONSUMER "step 10 when", "PROTOCOL-PLACE", true},
+    {"what comes into a buffer is not waited for", SOURCE, source_not_awaited, CONSUMER, "PROTOCOL-", false},
+    {"its bytes are not announced", SOURCE, source_not_announced, CONSUMER, "PROTOCOL-ARRIVALS", false},
+    {"fewer of them are", SOURCE, source_fewer_bytes, CONSUMER, "PROTOCOL-BYTES", false},
+    {"it comes while a store reads", SOURCE, source_too_early, CONSUMER "stage 0, step 4", "PROTOCOL-OVERWRITE", false},
+    {"the other phase is waited for", SOURCE, source_other_phase, CONSUMER, "PROTOCOL-PHASE", false},
+    {"it is read behind the write", SOURCE, source_written_over, CONSUMER, "PROTOCOL-READ", false},
+    {"it comes into no buffers", SOURCE, source_nowhere, CONSUMER, "PROTOCOL-ORDER", true},
     {"a skip dropped", IN_TURN, skip_dropped, "sm_90a, role ", "PROTOCOL-", false},
     {"skips in every turn", IN_TURN, skip_outside, CONSUMER "step 4 skip", "PROTOCOL-ROLES", true},
     {"turns shared by three of two", IN_TURN, share_of_three, CONSUMER "step 2 items", "PROTOCOL-ROLES", true},

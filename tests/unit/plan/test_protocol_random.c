@@ -105,6 +105,11 @@ static bool late(struct plan *p)
     return program_late(p, (struct late){2 + draw(2), 1 + (draw(4) == 0), 1 + draw(3), 1 + draw(2), draw(2)});
 }
 
+static bool source(struct plan *p)
+{
+    return program_source(p, (struct source){1, 1 + draw(3), draw(2)});
+}
+
 static bool stores(struct plan *p)
 {
     struct sample_gemm g = {.stages = 1 + draw(2), .consumers = 1, .d_stages = draw(3), .d_tiles = 2};
@@ -127,7 +132,8 @@ static const struct {
              {"copied", copied},
              {"parts", parts},
              {"in turn, awaited", in_turn_awaited},
-             {"late", late}};
+             {"late", late},
+             {"source", source}};
 enum { KINDS = sizeof kinds / sizeof *kinds };
 
 /* ---- damage ------------------------------------------------------------------------------------------------------ */

@@ -481,7 +481,8 @@ static void refuses(const char *fields, const char *program, const char *rule, c
 #define STORE "store(t.D, span(at.m, tile.m), span(at.n, tile.n), sum)"
 
 /* What a store reads comes a chunk ahead, of the first chunk before the wait for the last products; of a second store
- * before its chunks. Where sums leave fewer registers, chunks are smaller. */
+ * before its chunks. Where sums leave fewer registers, chunks are smaller. By bulk copies it comes from the first turn
+ * on. */
 static void test_reads_ahead(void **state)
 {
 #define FROM_C "C = tensor { M, N, dtype = \"bf16\", axes = \"m n\" }, "
@@ -501,6 +502,14 @@ static void test_reads_ahead(void **state)
          "D_store ] bias_ahead E[ bias_ahead d_wait ", 16},
         {FROM_C "tile = { m = 192, n = 192, k = 64 }", SUM STORE_WITH_C,
          "] C_ahead mma_wait_0 ab_release D[ C_ahead d_wait ", 4},
+        {FROM_C "via = { c = \"bulk\" }, tile = { m = 128, n = 256, k = 64 }",
+         SUM "store(t.D, span(at.m, tile.m), span(at.n, tile.n), "
+             "sum + load(t.C, span(at.m, tile.m), span(at.n, tile.n)):as \"c\")",
+         "] d_wait_0 D[ source_expect C_fetch ] k[ ", 0},
+        {FROM_C FROM_BIAS "via = { c = \"bulk\" }, tile = { m = 128, n = 256, k = 64 }",
+         SUM "store(t.D, span(at.m, tile.m), span(at.n, tile.n), "
+             "sum + t.bias + load(t.C, span(at.m, tile.m), span(at.n, tile.n)):as \"c\")",
+         "D[ source_wait_full C_take bias_ahead D_write d_fence d_barrier D_store ] ] d_wait_0 ", 0},
     };
     (void)state;
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
