@@ -123,11 +123,23 @@ INLINE void put_half(uint64_t *map, int h, uint64_t value)
     put(map, 4 * (size_t)h, &half, sizeof half);
 }
 
-INLINE void patch_map(uint64_t *map, uint32_t rank, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+/* Address, extents and strides as maps take them: those of an empty tensor, and the stride of a dimension of one index,
+ * are never used, but must be valid. d counts from the innermost dimension. */
+INLINE uint64_t map_address(const struct tensor *t) { return t->address ? t->address : 16; }
+INLINE uint64_t map_dim(const struct tensor *t, int rank, int d)
 {
-    map[0] = address;
+    return d < rank && t->dim[rank - 1 - d] > 0 ? (uint64_t)t->dim[rank - 1 - d] : 1;
+}
+INLINE uint64_t map_stride(const struct tensor *t, int rank, int d, uint64_t bytes)
+{
+    return d < rank - 1 && t->dim[rank - 2 - d] > 1 ? (uint64_t)t->stride[rank - 2 - d] * bytes : 16;
+}
+
+INLINE void patch_map(uint64_t *map, const struct tensor *t, int rank, uint64_t bytes)
+{
+    map[0] = map_address(t);
 //@ if host.rank < 2 then
-    (void)rank, (void)stride;
+    (void)bytes;
 //@ end
 //@     -- By how many dimensions there must be: the halves, each with what is shifted into it.
 //@     local above, at = { [0] = {}, {}, {}, {}, {} }, {}
@@ -157,29 +169,5 @@ INLINE void patch_map(uint64_t *map, uint32_t rank, uint64_t address, const uint
     }
 //@         end
 //@     end
-}
-
-/* Address, extents and strides as maps take them: those of an empty tensor, and the stride of a dimension of one index,
- * are never used, but must be valid. d counts from the innermost dimension. */
-INLINE uint64_t map_dim(const struct tensor *t, int rank, int d)
-{
-    return d < rank && t->dim[rank - 1 - d] > 0 ? (uint64_t)t->dim[rank - 1 - d] : 1;
-}
-INLINE uint64_t map_stride(const struct tensor *t, int rank, int d, uint64_t bytes)
-{
-    return d < rank - 1 && t->dim[rank - 2 - d] > 1 ? (uint64_t)t->stride[rank - 2 - d] * bytes : 16;
-}
-INLINE uint64_t map_view(const struct tensor *t, int rank, uint64_t bytes, uint64_t *dim, uint64_t *stride)
-{
-//@     for d = 0, host.rank - 1 do
-    dim[${d}] = map_dim(t, rank, ${d});
-//@     end
-//@     for d = 0, host.rank - 2 do
-    stride[${d}] = map_stride(t, rank, ${d}, bytes);
-//@     end
-//@     if host.rank < 2 then
-    (void)bytes, (void)stride;
-//@     end
-    return t->address ? t->address : 16;
 }
 //@ end

@@ -3,110 +3,111 @@
 //@ local T, STATIC = host.types, host.linkage
 /* ---- load: tensor maps ------------------------------------------------------------------------------------------- */
 
+//@ -- Work-arounds for devices that a variant with maps can run on.
+//@ local workarounds = {}
+//@ for _, w in ipairs(host.workaround) do
+//@     local reached = host.shared
+//@     for _, m in ipairs(host.shared and {} or host.map) do
+//@         for n, g in ipairs(host.target) do
+//@             local there = 10 * g.major + g.minor >= w.capability or g.newer > 0
+//@             there = there or g.exact == 0 and g.major == w.capability // 10
+//@             if m.targets >> n - 1 & 1 > 0 and there then reached = true end
+//@         end
+//@     end
+//@     if reached then workarounds[#workarounds + 1] = w end
+//@ end
+//@ if #workarounds > 0 then
 /* Driver-version work-arounds: bits of a map that drivers up to a version set wrongly, on devices from a compute
  * capability on. They are cleared in images and in what the driver writes alike; no image here has one set. */
 static void work_around(const struct ${T}_state *k, uint64_t *map)
 {
-//@ for _, w in ipairs(host.workaround) do
+//@ for _, w in ipairs(workarounds) do
     if (k->capability >= ${w.capability} && k->driver_version <= ${w.driver_version}) /* ${w.text} */
         map[${w.word}] &= ~((uint64_t)1 << ${w.bit});
 //@ end
 }
 
-/* The driver's encoder; map is written only on success. */
-static int encode(const struct ${T}_state *k, const struct map *m, uint64_t address, const uint64_t *dim, const uint64_t *stride, uint64_t *map)
+//@ end
+/* A tensor's map by the driver's encoder; `map` is written only on success. */
+APART ${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, uint64_t *map, const struct tensor *t, struct ${T}_error *error)
 {
     static const uint32_t element_stride[5] = {1, 1, 1, 1, 1};
     unsigned char room[128 + 63]; /* the driver wants a multiple of 64 */
     unsigned char *aligned = room + (64 - (uintptr_t)room % 64) % 64;
-    void *at = (void *)(uintptr_t)address;
-//@ if host.part.windows then
-    const int result =
-        m->windows ? k->driver.encode_im2col(aligned, m->dtype, m->rank, at, dim, stride, m->lower, m->upper, m->box[0],
-                                             m->box[m->rank - 1], m->step, 0, m->swizzle, m->promotion, 0)
-                   : k->driver.encode_tiled(aligned, m->dtype, m->rank, at, dim, stride, m->box, element_stride, 0,
-                                            m->swizzle, m->promotion, 0);
-//@ else
-    const int result = k->driver.encode_tiled(aligned, m->dtype, m->rank, at, dim, stride, m->box, element_stride, 0,
-                                              m->swizzle, m->promotion, 0);
-//@ end
-    if (!result) {
-        memcpy(map, aligned, 128);
-        work_around(k, map);
+    void *address = (void *)(uintptr_t)map_address(t);
+    uint64_t dim[5], stride[5];
+    int d, result;
+    for (d = 0; d < 5; d++) {
+        dim[d] = map_dim(t, (int)m->rank, d);
+        stride[d] = map_stride(t, (int)m->rank, d, m->element_bytes);
     }
-    return result;
-}
-
-APART ${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, uint64_t *map, const struct tensor *t, struct ${T}_error *error)
-{
-    uint64_t dim[5], stride[4];
-    const uint64_t address = map_view(t, (int)m->rank, m->element_bytes, dim, stride);
-    int result = encode(k, m, address, dim, stride, map);
+//@ local call = '"cuTensorMapEncodeTiled"'
 //@ if host.part.windows then
-    return result ? driver_fault(error, result, m->windows ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled",
-                                 m->name) : ${T}_OK;
-//@ else
-    return result ? driver_fault(error, result, "cuTensorMapEncodeTiled", m->name) : ${T}_OK;
+//@     call = 'm->windows ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled"'
+    if (m->windows)
+        result = k->driver.encode_im2col(aligned, m->dtype, m->rank, address, dim, stride, m->lower, m->upper,
+                                         m->box[0], m->box[m->rank - 1], m->step, 0, m->swizzle, m->promotion, 0);
+    else
+//@     deeper()
 //@ end
-}
-
-/* What is patched into a map: the address, five extents, four strides; of each values that cross every bit of it,
- * `base` and `plus` with each bit alone, and all of them. Images of windows are as long as the walk over them takes. */
-struct field {
-    uint64_t base, plus, all;
-    int low, bits;
-};
-enum { fields = 10 };
-
-static struct field field_of(const struct map *m, int field)
-{
-    static const struct field address = {(uint64_t)1 << 32, 0, (((uint64_t)1 << 53) - 1) << 4, 4, 53};
-    static const struct field extent = {1, 1, (uint64_t)1 << 32, 0, 32};
-    static const struct field stride = {16, 0, (((uint64_t)1 << 36) - 1) << 4, 4, 36};
-    struct field f = field == 0 ? address : field < 6 ? extent : stride;
-    const int d = field < 6 ? field - 1 : field - 5; /* the map must have more dimensions */
+    result = k->driver.encode_tiled(aligned, m->dtype, m->rank, address, dim, stride, m->box, element_stride, 0,
+                                    m->swizzle, m->promotion, 0);
 //@ if host.part.windows then
-    if (field > 1 && field < 6 && !m->dim[d] && d <= (int)m->windows) {
-        f.base = f.plus = ((uint64_t)1 << 20) + 1;
-        f.all = ((uint64_t)1 << 31) - ((uint64_t)1 << 20);
-        f.bits = 31;
-    }
+//@     shallower()
 //@ end
-    if (field > 0 && field < 6 && m->dim[d])
-        f.base = f.all = m->dim[d];
-    if (d >= (int)m->rank || (field > 0 && field < 6 && m->dim[d]))
-        f.bits = 0;
-    return f;
+    if (result)
+        return driver_fault(error, result, ${call}, m->name);
+    memcpy(map, aligned, 128);
+//@ if #workarounds > 0 then
+    work_around(k, map);
+//@ end
+    return ${T}_OK;
 }
 
-/* Compares one map's image with the driver, each bit of each field alone, then all; says what differs in k->images. */
+static uint64_t random_bits(uint64_t *state)
+{
+    return *state = *state * 6364136223846793005u + 1442695040888963407u;
+}
+
+/* Compares a map's image, patched, with what the driver encodes: for tensors whose every field is random, the same in
+ * each run, so that a bit which is wrong, missing or elsewhere shows. Says what differs in k->images. */
 static int image_agrees(struct ${T}_state *k, const struct map *m)
 {
-    uint64_t value[fields], ours[16], theirs[16];
-    int field, bit, bits, i, result = 0, word = 16;
-    unsigned call = 0;
-    for (field = 0; field <= fields && !result && word == 16; field++) {
-        bits = field < fields ? field_of(m, field).bits : 1;
-        for (bit = 0; bit < bits && !result && word == 16; bit++, call++) {
-            for (i = 0; i < fields; i++) {
-                const struct field f = field_of(m, i);
-                value[i] = field == fields ? f.all : i == field ? ((uint64_t)1 << (f.low + bit)) + f.plus : f.base;
-            }
-            memcpy(ours, m->image, sizeof ours);
-            patch_map(ours, m->rank, value[0], value + 1, value + 6);
-            work_around(k, ours);
-            result = encode(k, m, value[0], value + 1, value + 6, theirs);
-            for (word = 0; !result && word < 16 && ours[word] == theirs[word];)
-                word++;
+    const int rank = (int)m->rank;
+    uint64_t state = 0, ours[16], theirs[16];
+    struct ${T}_error error;
+    struct tensor t;
+    int call, i;
+    memset(&t, 0, sizeof t);
+    for (call = 1; call <= 64; call++) {
+        t.address = random_bits(&state) >> 11 << 4;
+        for (i = 0; i < rank; i++) {
+            const uint64_t constant = m->dim[rank - 1 - i], extent = random_bits(&state) >> 32;
+            t.dim[i] = (int64_t)(constant ? constant : 1 + extent);
+//@ if host.part.windows then
+            if (!constant && i < rank - 1 && i >= rank - 1 - (int)m->windows) /* as long as the walk over them takes */
+                t.dim[i] = (int64_t)(((uint64_t)1 << 20) + extent % (((uint64_t)1 << 31) - ((uint64_t)1 << 21)));
+//@ end
+            t.stride[i] = (int64_t)((random_bits(&state) >> 28 << 4) / m->element_bytes);
+        }
+        memcpy(ours, m->image, sizeof ours);
+        patch_map(ours, &t, rank, m->element_bytes);
+//@ if #workarounds > 0 then
+        work_around(k, ours);
+//@ end
+        if (encode_map(k, m, theirs, &t, &error)) {
+            snprintf(k->images, sizeof k->images, "the driver's encoder refuses call %d of the check: %.140s", call, error.text);
+            return 0;
+        }
+        for (i = 0; i < 16 && ours[i] == theirs[i];)
+            i++;
+        if (i < 16) {
+            snprintf(k->images, sizeof k->images, "%s: in call %d of the check, word %d of the driver's map is 0x%llx, not "
+                     "0x%llx", m->name, call, i, (unsigned long long)theirs[i], (unsigned long long)ours[i]);
+            return 0;
         }
     }
-    if (result)
-        snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with CUresult %d "
-                 "(%s)", m->name, call - 1, result, result_name(result));
-    else if (word < 16)
-        snprintf(k->images, sizeof k->images, "%s: in call %u of the check, word %d of the driver's map is 0x%llx, not "
-                 "0x%llx", m->name, call - 1, word, (unsigned long long)theirs[word], (unsigned long long)ours[word]);
-    return !result && word == 16;
+    return 1;
 }
 
 /* Where the variants have maps, their images are used if they are what the driver encodes. */

@@ -18,9 +18,8 @@ INLINE int put_grid(const int64_t *n, uint32_t *grid, struct ${T}_error *error)
 /* A tensor's map in a copy of its image; where the driver encodes maps, by it. The first failure stays in *status. */
 INLINE void put_map(const struct ${T}_state *k, int patched, const struct map *m, uint64_t *map, const struct tensor *t, int rank, uint64_t bytes, int *status, struct ${T}_error *error)
 {
-    uint64_t dim[5], stride[4];
     if (patched)
-        patch_map(map, (uint32_t)rank, map_view(t, rank, bytes, dim, stride), dim, stride);
+        patch_map(map, t, rank, bytes);
     else if (!*status)
         *status = encode_map(k, m, map, t, error);
 }
