@@ -2,20 +2,22 @@
 //@ -- KERNEL, a macro that each defines.
 //@ param host table
 //@ local NAME, T = host.name, host.types
+//@ local of = host.shared and "&tables, " or ""
+//@ local title = host.body and "tables.name" or '"' .. NAME .. '"'
 /* Any arguments: those that are refused, empty tensors, maps that the driver encodes. */
 APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p, struct ${T}_error *error)
 {
     const struct target *target = kernel->state.target ? &targets[kernel->state.target - 1] : NULL;
-    struct tensor t[tensors_in_all];
+    struct tensor t[tensor_count];
     int64_t n[5];
     int v, last, status = check_arguments(args, error);
     if (status)
         return status;
     resolve(args, 0, t);
-    status = check_tensors(&tables, t, error);
+    status = check_tensors(${of}t, error);
 //@ if host.body or host.part.maps then
     if (!status)
-        place_empty(&tables, t);
+        place_empty(${of}t);
 //@ end
     if (!target)
         return status ? status : REFUSE("the kernel is not loaded");
@@ -37,7 +39,7 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
     while (v < last && !fits(images[v].shape, t))
         v++;
     if (!status && !fits(images[v].shape, t))
-        status = refuse_alignment(&tables, kernel->state.target, t, error);
+        status = refuse_alignment(${of}kernel->state.target, t, error);
     if (!status) {
         memcpy(p, &launches[v].p, sizeof *p);
         status = fill_launch(&kernel->state, &kernel->slot[v - target->first], images[v].shape, v,
@@ -61,8 +63,7 @@ APART static int params_of_strided(const struct ${NAME} *kernel, const struct ${
 /* What follows it; launch calls it without a detour through the linker's table. */
 TOGETHER APART static int prepare(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p, struct ${T}_error *error)
 {
-    if (LIKELY(odd_sizes(args) >> 63 == 0) &&
-        (all_dense(args) ? params_of_ordinary(kernel, args, 1, p) : params_of_strided(kernel, args, p)))
+    if (all_dense(args) ? params_of_ordinary(kernel, args, 1, p) : params_of_strided(kernel, args, p))
         return ${T}_OK;
     return params_of_any(kernel, args, p, error);
 }
@@ -77,7 +78,7 @@ int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args
 //@ if host.part.tuned then
 static int load_wanted(struct ${NAME} *kernel, const struct ${T}_driver *driver, const struct wanted *wanted, struct ${T}_error *error)
 {
-    int status = load_kernel(&kernel->state, kernel->slot, &tables, driver, wanted, error);
+    int status = load_kernel(&kernel->state, kernel->slot, ${of}driver, wanted, error);
     kernel->state.copy = status ? NULL : COPY;
     return status;
 }
@@ -91,7 +92,7 @@ int ${NAME}_load(struct ${NAME} *kernel, const struct ${T}_driver *driver, struc
 //@ else
 int ${NAME}_load(struct ${NAME} *kernel, const struct ${T}_driver *driver, struct ${T}_error *error)
 {
-    int status = load_kernel(&kernel->state, kernel->slot, &tables, driver, error);
+    int status = load_kernel(&kernel->state, kernel->slot, ${of}driver, error);
     kernel->state.copy = status ? NULL : COPY;
     return status;
 }
@@ -149,7 +150,7 @@ int ${NAME}_unload(struct ${NAME} *kernel, struct ${T}_error *error)
     if (kernel->state.debug && !debug_records(&kernel->state, ${host.variants})->kind)
         ${NAME}_debug_report(kernel, NULL, NULL);
 //@ end
-    return unload_kernel(&kernel->state, kernel->slot, &tables, error);
+    return unload_kernel(&kernel->state, kernel->slot, ${of}error);
 }
 
 TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream, struct ${T}_error *error)
@@ -181,7 +182,7 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
         config = configure(attribute, grid, p.list_threads, 0, stream${list});
         result = kernel->state.driver.launch(&config, p.list, arguments, NULL);
         if (result)
-            return driver_fault(error, result, "cuLaunchKernelEx of its list of turns", tables.name);
+            return driver_fault(error, result, "cuLaunchKernelEx of its list of turns", ${title});
     }
 //@ end
 //@ if host.body then
@@ -191,19 +192,19 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
     result = kernel->state.driver.launch(&config, p.function, arguments, NULL);
 //@ if host.debug then
     if (result && error) {
-        status = driver_fault(error, result, "cuLaunchKernelEx", tables.name);
+        status = driver_fault(error, result, "cuLaunchKernelEx", ${title});
         ${NAME}_debug_report(kernel, debug_append, error);
         return status;
     }
 //@ end
-    return result ? driver_fault(error, result, "cuLaunchKernelEx", tables.name) : 0;
+    return result ? driver_fault(error, result, "cuLaunchKernelEx", ${title}) : 0;
 }
 
 void ${NAME}_info(const struct ${NAME} *kernel, struct ${NAME}_info *info)
 {
     const struct target *t = kernel->state.target ? &targets[kernel->state.target - 1] : NULL;
     const struct ${NAME}_info told = {
-        tables.name, ${host.generator}, t ? t->arch : "", kernel->state.capability, kernel->state.driver_version, tensors, tensors_in_all,
+        ${title}, ${host.generator}, t ? t->arch : "", kernel->state.capability, kernel->state.driver_version, tensors, tensor_count,
         t ? &variants[t->first] : variants, t ? t->count : 0, kernel->state.static_images, kernel->state.images};
     *info = told;
 }

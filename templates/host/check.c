@@ -1,27 +1,19 @@
 //@ -- Why arguments are refused. Nothing here knows a kernel but by its tables.
 //@ param host table
 //@ local T, STATIC, map = host.types, host.linkage, host.map_rule
+//@ local OF, of = host.shared and "const struct tables *of, " or "", host.shared and "of->" or ""
 /* ---- check: the arguments ---------------------------------------------------------------------------------------- */
 
 //@ if host.part.sizes then
-/* The sizes, before any formula over them is computed. */
-APART ${STATIC}int check_sizes(const struct tables *of, const void *args, struct ${T}_error *error)
+/* A size, before any formula over it is computed. */
+APART ${STATIC}int check_size(const char *name, long long size, long long most, long long multiple, struct ${T}_error *error)
 {
-    int i;
-    for (i = 0; i < of->size_count; i++) {
-        const struct size *s = &of->size[i];
-        const long long most = s->limit, multiple = s->multiple;
-        long long v; /* of 64 bits, as it is */
-        memcpy(&v, (const unsigned char *)args + s->at, sizeof v);
-        if (v < 0)
-            return REFUSE("%s is %lld, which is no size; write 0 or more", s->name, v);
-        if (v > most)
-            return REFUSE("%s is %lld, past %lld, the most that the kernel counts to; split the work", s->name, v,
-                          most);
-        if (v % multiple != 0)
-            return REFUSE("%s is %lld, no multiple of %lld; pad it to %lld", s->name, v, multiple,
-                          (v / multiple + 1) * multiple);
-    }
+    if (size < 0)
+        return REFUSE("%s is %lld, which is no size; write 0 or more", name, size);
+    if (size > most)
+        return REFUSE("%s is %lld, past %lld, the most that the kernel counts to; split the work", name, size, most);
+    if (size % multiple != 0)
+        return REFUSE("%s is %lld, no multiple of %lld; pad it to %lld", name, size, multiple, (size / multiple + 1) * multiple);
     return ${T}_OK;
 }
 
@@ -36,11 +28,11 @@ INLINE int is_empty(const struct tensor *t, int rank)
 
 /* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^${map.stride_bits} bytes, none of a
  * tensor that is written below its row. */
-APART ${STATIC}int check_tensors(const struct tables *of, const struct tensor *tensor, struct ${T}_error *error)
+APART ${STATIC}int check_tensors(${OF}const struct tensor *tensor, struct ${T}_error *error)
 {
     int i, d;
-    for (i = 0; i < of->tensor_count; i++) {
-        const struct ${T}_tensor *about = &of->tensor[i];
+    for (i = 0; i < ${of}tensor_count; i++) {
+        const struct ${T}_tensor *about = &${of}tensors[i];
         const struct tensor *t = &tensor[i];
         const long long row = t->dim[about->rank - 1];
         const unsigned long long address = t->address, end = ((uint64_t)1 << ${map.stride_bits}) / about->element_bytes;
@@ -48,20 +40,20 @@ APART ${STATIC}int check_tensors(const struct tables *of, const struct tensor *t
 //@ if host.part.operands then
         for (d = 0; d < rank; d++) {
             const long long extent = t->dim[d];
-            if (extent < 0 && of->operand[i].signs >> d & 1)
+            if (extent < 0 && ${of}operands[i].signs >> d & 1)
                 return REFUSE("extent %d of %s is %lld; the sizes must not make it negative", d, about->name, extent);
-            if (extent > ${map.most_extent} && of->operand[i].large >> d & 1)
+            if (extent > ${map.most_extent} && ${of}operands[i].large >> d & 1)
                 return REFUSE("extent %d of %s is %lld, past 2^${map.extent_bits}, the most of a tensor map; split the work [${map.extent}]", d, about->name, extent);
         }
 //@ end
 //@ if host.part.pointers then
-        if (address == 0 && !is_empty(t, rank) && !of->operand[i].may_be_null && of->operand[i].pointers)
+        if (address == 0 && !is_empty(t, rank) && !${of}operands[i].may_be_null && ${of}operands[i].pointers)
             return REFUSE("%s is NULL; pass the device address of an array of the slices' addresses", about->name);
-        if (of->operand[i].pointers && address % 8 != 0)
+        if (${of}operands[i].pointers && address % 8 != 0)
             return REFUSE("%s is 0x%llx, no multiple of 8 bytes, and so no array of addresses; pass that of the "
                           "slices' addresses on the device", about->name, address);
 //@ end
-//@ local null = host.part.operands and " && !of->operand[i].may_be_null" or ""
+//@ local null = host.part.operands and " && !" .. of .. "operands[i].may_be_null" or ""
         if (address == 0 && !is_empty(t, rank)${null})
             return REFUSE("%s is NULL; pass the tensor's device address", about->name);
         if (address >> ${map.address_bits} != 0)
@@ -81,40 +73,40 @@ APART ${STATIC}int check_tensors(const struct tables *of, const struct tensor *t
 
 //@ if host.part.maps then
 //@     local alone = {}
-//@     if host.part.operands then alone[1] = "(tensor[i].address == 0 && of->operand[i].may_be_null)" end
-//@     if host.part.pointers then alone[#alone + 1] = "of->operand[i].pointers" end
+//@     if host.part.operands then alone[1] = "(tensor[i].address == 0 && " .. of .. "operands[i].may_be_null)" end
+//@     if host.part.pointers then alone[#alone + 1] = of .. "operands[i].pointers" end
 //@     local kept = #alone > 0 and " && !(" .. table.concat(alone, " || ") .. ")" or ""
 /* The map of an empty tensor lies where the first other tensor does: a load whose box is outside of its map touches the
  * map's address [H200], and a tensor of no elements need not have memory. What a box inside would bring, as the map's
  * extent is 1, no kernel uses: there is no such element. */
-APART ${STATIC}void place_empty(const struct tables *of, struct tensor *tensor)
+APART ${STATIC}void place_empty(${OF}struct tensor *tensor)
 {
     uint64_t address = 0;
     int i;
-    for (i = of->tensor_count; i-- > 0;)
-        if (!is_empty(&tensor[i], (int)of->tensor[i].rank)${kept})
+    for (i = ${of}tensor_count; i-- > 0;)
+        if (!is_empty(&tensor[i], (int)${of}tensors[i].rank)${kept})
             address = tensor[i].address & ~(uint64_t)127;
-    for (i = 0; i < of->tensor_count; i++)
-        if (address && is_empty(&tensor[i], (int)of->tensor[i].rank)${kept})
+    for (i = 0; i < ${of}tensor_count; i++)
+        if (address && is_empty(&tensor[i], (int)${of}tensors[i].rank)${kept})
             tensor[i].address = address;
 }
 
 //@ end
 /* Which tensor keeps the variant that asks least from being taken, and what would do. */
-APART ${STATIC}int refuse_alignment(const struct tables *of, int target, const struct tensor *tensor, struct ${T}_error *error)
+APART ${STATIC}int refuse_alignment(${OF}int target, const struct tensor *tensor, struct ${T}_error *error)
 {
     int i, d;
-    for (i = 0; i < of->tensor_count; i++) {
-        const struct ${T}_tensor *about = &of->tensor[i];
-        const struct rule *r = &of->rule[(target - 1) * of->tensor_count + i];
+    for (i = 0; i < ${of}tensor_count; i++) {
+        const struct ${T}_tensor *about = &${of}tensors[i];
+        const struct rule *r = &${of}rules[(target - 1) * ${of}tensor_count + i];
         const struct tensor *t = &tensor[i];
         const unsigned long long align = r->align, element = about->element_bytes, address = t->address;
         const long long row = t->dim[about->rank - 1];
 //@ if host.part.pointers then
-        if (of->operand[i].pointers && t->align % align != 0)
+        if (${of}operands[i].pointers && t->align % align != 0)
             return REFUSE("%s_align is %llu, no multiple of %llu bytes, which the addresses of its slices must be "
                           "multiples of", about->name, (unsigned long long)t->align, align);
-        if (address % align != 0 && !of->operand[i].pointers)
+        if (address % align != 0 && !${of}operands[i].pointers)
 //@ else
         if (address % align != 0)
 //@ end
@@ -141,22 +133,6 @@ APART ${STATIC}int refuse_alignment(const struct tables *of, int target, const s
 //@ end
     }
     return REFUSE("no variant takes these arguments");
-}
-
-APART ${STATIC}int refuse_grid(const int64_t *n, struct ${T}_error *error)
-{
-//@ if host.part.lists then
-    if ((uint64_t)n[4] > 2147483647)
-        return REFUSE("the sizes ask for %lld lists of turns, and a grid has 2147483647 blocks at most",
-                      (long long)n[4]);
-//@ end
-//@ if host.part.counted then
-    if (n[3] > 2147483647)
-        return REFUSE("the sizes ask for %lld tiles, and blocks count up to 2147483647 of them; split the work",
-                      (long long)n[3]);
-//@ end
-    return REFUSE("the sizes ask for a grid of %lld x %lld x %lld blocks, more than 2147483647 x 65535 x 65535; split "
-                  "the work", (long long)n[0], (long long)n[1], (long long)n[2]);
 }
 //@ if host.part.windows then
 

@@ -39,11 +39,10 @@ static const char *const ptx_${number}[] = {
 //@ local rows = {}
 //@ for n, i in ipairs(host.image) do
 //@     local number = n - 1
-//@     local row = { i.cubin_bytes > 0 and "cubin_" .. number .. ".bytes" or "NULL" }
-//@     if host.part.text then
-//@         row[2] = i.source_chunks > 0 and "source_" .. number or "NULL"
-//@         row[3] = i.ptx_chunks > 0 and "ptx_" .. number or "NULL"
-//@     end
+//@     local row = {}
+//@     if host.part.cubin then row[1] = i.cubin_bytes > 0 and "cubin_" .. number .. ".bytes" or "NULL" end
+//@     if host.part.source then row[#row + 1] = i.source_chunks > 0 and "source_" .. number or "NULL" end
+//@     if host.part.ptx then row[#row + 1] = i.ptx_chunks > 0 and "ptx_" .. number or "NULL" end
 //@     row[#row + 1] = i.blocks_per_sm
 //@     row[#row + 1] = shape.of[n]
 //@     if host.part.tuned then row[#row + 1] = i.setup end
@@ -67,7 +66,7 @@ static const struct target targets[] = {
 //@ local names = {}
 //@ for n, t in ipairs(host.tensor) do names[n] = "at_" .. t.name .. ", " end
 //@ local all = table.concat(names)
-enum { ${all}tensors_in_all }; /* by number */
+enum { ${all}tensor_count }; /* by number */
 static const struct ${T}_tensor tensors[] = {
 //@ for _, t in ipairs(host.tensor) do
     {"${t.name}", "${t.dtype}", "${t.shape}", ${t.bytes}, ${t.rank}, ${t.align}, ${t.best_align}, ${t.out}},
@@ -108,13 +107,6 @@ static const struct rule rules[] = {
     ${line} /* ${g.arch} */
 //@ end
 };
-//@ if host.symbol_count > 0 then
-static const struct size sizes[] = {
-//@     for _, d in ipairs(host.symbol) do
-    {"${d.name}", offsetof(struct ${NAME}_args, ${d.name}), ${d.limit}, ${d.multiple}},
-//@     end
-};
-//@ end
 //@ if host.map_count > 0 then
 
 /* Images of tensor maps; with parentheses, as a size may have any name. */
@@ -162,17 +154,21 @@ static const char *const options[] = {${all}};
 //@ include "host/choice.c" host = host
 //@ end
 
-//@ local row, counts = { '"' .. NAME .. '"', "tensors" }, { "tensors_in_all", #host.target }
-//@ local function add(part, has, name, count)
-//@     if part then row[#row + 1] = has and name or "NULL" end
-//@     if part and count then counts[#counts + 1] = has and count or 0 end
-//@ end
-//@ add(host.part.operands, true, "operands")
-//@ add(true, true, "rules")
-//@ add(host.part.sizes, host.symbol_count > 0, "sizes", host.symbol_count)
-//@ add(host.part.maps, host.map_count > 0, "maps", host.map_count)
-//@ add(true, true, "targets, images, variants")
-//@ add(host.part.source, host.has_source, "options", #host.option)
-//@ add(host.part.tuned, host.tuned, "choices", host.tuned and #host.choice or 0)
-//@ local list = csv(row) .. ", " .. host.variants .. ", " .. csv(counts)
+//@ if host.shared then
+//@     local row = { '"' .. NAME .. '"', "tensors", "operands", "rules", host.map_count > 0 and "maps" or "NULL" }
+//@     row[6] = "targets, images, variants"
+//@     row[7] = host.has_source and "options" or "NULL"
+//@     row[8] = host.tuned and "choices" or "NULL"
+//@     row[9] = host.variants
+//@     row[10] = "tensor_count"
+//@     row[11], row[12], row[13] = #host.target, host.map_count, host.has_source and #host.option or 0
+//@     row[14] = host.tuned and #host.choice or 0
+//@     local list = csv(row)
 static const struct tables tables = {${list}};
+//@ else
+//@     local counts = "slot_count = " .. host.variants .. ", target_count = " .. #host.target
+//@     if host.part.maps then counts = counts .. ", map_count = " .. host.map_count end
+//@     if host.part.source then counts = counts .. ", option_count = " .. #host.option end
+//@     if host.part.tuned then counts = counts .. ", choice_count = " .. #host.choice end
+enum { ${counts} }; /* slots: variants of the architecture that has most */
+//@ end

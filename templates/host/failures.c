@@ -1,9 +1,9 @@
-//@ -- Failures, and the driver's entry points.
+//@ -- Failures, in words.
 //@ param host table
 //@ local T, STATIC = host.types, host.linkage
 /* ---- failures -------------------------------------------------------------------------------------------------- */
 
-APART ${STATIC}int fail(struct ${T}_error *error, int status, int result, const char *format, ...)
+COLD ${STATIC}int fail(struct ${T}_error *error, int status, int result, const char *format, ...)
 {
     va_list list;
     if (!error)
@@ -46,7 +46,7 @@ static const char *result_name(int result)
     return "see cuda.h";
 }
 
-APART ${STATIC}int driver_fault(struct ${T}_error *error, int result, const char *call, const char *of)
+COLD ${STATIC}int driver_fault(struct ${T}_error *error, int result, const char *call, const char *of)
 {
     enum { out_of_memory = 2, not_initialized = 3, no_context = 201 };
     const int status = result == out_of_memory ? ${T}_NO_MEMORY
@@ -61,59 +61,4 @@ ${STATIC}const char *status_words(int status)
         "no variant for this device", "NVRTC not found, or too old", "compilation failed", "out of memory",
         "CUDA driver call failed"};
     return status >= 0 && status < (int)(sizeof words / sizeof *words) ? words[status] : "unknown status";
-}
-
-/* ---- load: the driver -------------------------------------------------------------------------------------------- */
-
-/* Functions by name, into pointers that lie one behind the other; library NULL: they are there. Returns the first name
- * for which there is none, NULL: there is none such. A name behind a `?` need not be there. POSIX: a function's address
- * is as a void *. */
-static const char *find_symbols(void *library, const char *const *name, size_t count, void *functions)
-{
-    const char *missing = NULL;
-    size_t i;
-    for (i = 0; i < count; i++) {
-        unsigned char *place = (unsigned char *)functions + i * sizeof(void *);
-        void *symbol = library ? dlsym(library, name[i] + (*name[i] == '?')) : NULL;
-        if (library)
-            memcpy(place, &symbol, sizeof symbol);
-        memcpy(&symbol, place, sizeof symbol);
-        if (!symbol && *name[i] != '?' && !missing)
-            missing = name[i];
-    }
-    return missing;
-}
-
-/* Opens the driver, or takes the caller's table. Beside the loader's own search: containers, NixOS and WSL keep the
- * driver where no cache lists it. */
-static int open_driver(struct ${T}_state *k, const struct ${T}_driver *driver, struct ${T}_error *error)
-{
-    static const char *const calls[] = { /* the members of ${T}_driver */
-        "cuDriverGetVersion", "cuCtxGetDevice", "cuDeviceGetAttribute", "cuModuleLoadData", "cuModuleUnload",
-        "cuModuleGetFunction", "cuFuncSetAttribute", "?cuOccupancyMaxActiveClusters", "cuLaunchKernelEx",
-//@ local more = { '"?cuTensorMapEncodeTiled"' }
-//@ if host.part.debug then
-//@     for _, name in ipairs { "cuModuleGetGlobal_v2", "cuMemcpyHtoD_v2", "cuMemHostAlloc", "cuMemFreeHost" } do
-//@         more[#more + 1] = '"' .. name .. '"'
-//@     end
-//@ end
-//@ if host.part.tuned then more[#more + 1] = '"?cuDeviceGetName"' end
-//@ if host.part.windows then more[#more + 1] = '"?cuTensorMapEncodeIm2col"' end
-//@ local list = csv(more)
-        ${list}};
-    static const char *const files[] = {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
-                                        "/run/opengl-driver/lib/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
-    const char *missing;
-    size_t i;
-    if (driver)
-        k->driver = *driver;
-    for (i = 0; i < sizeof files / sizeof *files && !k->library && !driver; i++)
-        k->library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
-    if (!k->library && !driver)
-        return fail(error, ${T}_NO_DRIVER, 0, "no CUDA driver: the loader finds no libcuda.so.1");
-    missing = find_symbols(k->library, calls, sizeof calls / sizeof *calls, &k->driver);
-    if (missing && driver)
-        return REFUSE("the driver's table lacks an entry point, %s; only max_active_clusters may be NULL, and encoders "
-                      "where no tensor map is used", missing);
-    return missing ? fail(error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no %s", missing) : ${T}_OK;
 }

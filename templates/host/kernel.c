@@ -105,18 +105,24 @@
 //@     end
 #include <string.h>
 
-/* Read it from here down: what is known of a kernel; what every launch runs; load, and why arguments are refused; then
- * the kernel itself, its tables, how its arguments become a launch's parameter, and what the header declares.
+/* Read it from here down: the kernel itself and what is known of it; what every launch runs; load, and why arguments are
+ * refused; how they become a launch's parameter; and what the header declares.
  * What most arguments need of a launch is one stretch of code without a call (INLINE, TOGETHER), and all else is kept
- * apart from it (APART): between two launches the driver takes the caches for itself, and what is brought back should
- * be little and lie together. */
+ * apart from it (APART, COLD): between two launches the driver takes the caches for itself, and what is brought back
+ * should be little and lie together. */
 //@     include "host/marks.h"
 
 //@     include "host/tables.h" host = host
 
+//@ end
+//@ include "host/code.c" host = host, shape = shape
+
+//@ if not host.shared then
 //@     include "host/fast.h" host = host
 
 //@     include "host/failures.c" host = host
+
+//@     include "host/driver.c" host = host
 
 //@     if host.part.text then
 //@         include "host/nvrtc.c" host = host
@@ -135,8 +141,6 @@
 //@     include "host/check.c" host = host
 
 //@ end
-//@ include "host/code.c" host = host, shape = shape
-
 //@ include "host/params.c" host = host, shape = shape
 
 //@ if not host.shared then

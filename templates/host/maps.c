@@ -1,6 +1,6 @@
 //@ -- Tensor maps by the driver's encoder, and the comparison of images with it.
 //@ param host table
-//@ local T, STATIC = host.types, host.linkage
+//@ local T, STATIC, of = host.types, host.linkage, host.shared and "l->of->" or ""
 /* ---- load: tensor maps ------------------------------------------------------------------------------------------- */
 
 //@ -- Work-arounds for devices that a variant with maps can run on.
@@ -111,19 +111,20 @@ static int image_agrees(struct ${T}_state *k, const struct map *m)
 }
 
 /* Where the variants have maps, their images are used if they are what the driver encodes. */
-static int check_images(struct ${T}_state *k, const struct tables *of, struct ${T}_error *error)
+static int check_images(struct loader *l)
 {
     int i, uses = 0;
-    for (i = 0; i < of->map_count; i++) {
-        if (!(of->map[i].targets >> (k->target - 1) & 1u))
+    for (i = 0; i < ${of}map_count; i++) {
+        const struct map *m = &${of}maps[i];
+        if (!(m->targets >> (l->k->target - 1) & 1u))
             continue;
-        if (!k->driver.encode_tiled)
-            return fail(error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeTiled");
+        if (!l->k->driver.encode_tiled)
+            return fail(l->error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeTiled");
 //@ if host.part.windows then
-        if (of->map[i].windows && !k->driver.encode_im2col)
-            return fail(error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeIm2col");
+        if (m->windows && !l->k->driver.encode_im2col)
+            return fail(l->error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeIm2col");
 //@ end
-        k->static_images = (!uses++ || k->static_images) && image_agrees(k, &of->map[i]);
+        l->k->static_images = (!uses++ || l->k->static_images) && image_agrees(l->k, m);
     }
     return ${T}_OK;
 }

@@ -3,18 +3,15 @@
 //@ local NAME, T = host.name, host.types
 /* A launch's bytes are copied by a function that load chooses, as what a compiler puts in the place of memcpy takes
  * registers that every machine has. Where a machine has AVX, straight lines of it are faster than libc's memcpy, which
- * finds out the size each time. */
-#if defined(__GNUC__) && defined(__x86_64__)
+ * finds out the size each time; the last 32 bytes overlap those before. */
+#if defined(__x86_64__) && (defined(__clang__) || defined(__GNUC__) && __GNUC__ >= 8)
 typedef uint64_t lanes __attribute__((vector_size(32), aligned(8), may_alias));
-/* memcpy of a launch's parameters; the last 32 bytes overlap those before. */
-__attribute__((target("avx"))) TOGETHER static void *copy_avx(void *to, const void *from, size_t bytes)
+TOGETHER MARK(target("avx")) static void *copy_avx(void *to, const void *from, size_t bytes)
 {
     enum { turns = sizeof(struct ${NAME}_params) / sizeof(lanes) };
     const size_t last = sizeof(struct ${NAME}_params) - sizeof(lanes);
     int i;
-#if defined(__clang__) || __GNUC__ >= 8
 #pragma GCC unroll 256
-#endif
     for (i = 0; i < turns; i++)
         ((lanes *)to)[i] = ((const lanes *)from)[i];
     *(lanes *)((unsigned char *)to + last) = *(const lanes *)((const unsigned char *)from + last);
@@ -51,11 +48,9 @@ INLINE int fill_launch(const struct ${T}_state *k, const struct ${T}_slot *slot,
  * first: nothing but pointers must be kept across it. */
 INLINE int ordinary(const struct ${T}_state *k, const struct ${T}_slot *slot, const struct ${NAME}_args *args, int dense, int shape, int v, struct ${NAME}_params *p)
 {
-    struct tensor t[tensors_in_all];
+    struct tensor t[tensor_count];
     k->copy(p, &launches[v].p, sizeof *p);
     resolve(args, dense, t);
-    if (!LIKELY(odd_tensors(t, dense) >> 63 == 0))
-        return 0;
-    assume_ordinary(args, t);
-    return LIKELY(fits(shape, t)) && !fill_launch(k, slot, shape, v, 1, args, t, p, NULL);
+    return is_ordinary(args, t, dense) && LIKELY(fits(shape, t)) &&
+           !fill_launch(k, slot, shape, v, 1, args, t, p, NULL);
 }

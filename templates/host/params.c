@@ -78,17 +78,16 @@ APART static int check_formulas(const struct ${NAME}_args *args, struct ${T}_err
 //@ end
 static int check_arguments(const struct ${NAME}_args *args, struct ${T}_error *error)
 {
-//@ if host.symbol_count > 0 and plain then
-    return check_sizes(&tables, args, error);
-//@ elseif host.symbol_count > 0 then
-    int status = check_sizes(&tables, args, error);
-    return status ? status : check_formulas(args, error);
-//@ elseif not plain then
-    return check_formulas(args, error);
-//@ else
-    (void)args, (void)error;
-    return ${NAME}_OK;
+    int status = ${NAME}_OK;
+//@ for _, d in ipairs(host.symbol) do
+    status = status ? status : check_size("${d.name}", args->${d.name}, ${d.limit}, ${d.multiple}, error);
 //@ end
+//@ if not plain then
+    status = status ? status : check_formulas(args, error);
+//@ elseif #host.symbol == 0 then
+    (void)args, (void)error;
+//@ end
+    return status;
 }
 
 //@ if host.shared then
@@ -180,26 +179,15 @@ static int takes(const struct ${T}_state *k, const void *args, int count, int se
 }
 
 //@ end
-/* What is out of the ordinary, as a sum of signs: of the sizes, and of the tensors. */
-INLINE uint64_t odd_sizes(const struct ${NAME}_args *args)
-{
-//@ local sizes = {}
-//@ for n, d in ipairs(host.symbol) do
-//@     sizes[n] = "odd_size(args->" .. d.name .. ", " .. d.limit .. ", " .. d.multiple .. ")"
-//@ end
-//@ if #sizes == 0 then sizes[1] = "0" end
-//@ if not plain then sizes[1] = "(uint64_t)1 << 63" end -- formulas over them may overflow
-//@ local odd = table.concat(sizes, " | ")
-//@ if #host.symbol == 0 or not plain then
-    (void)args;
-//@ end
-    return ${odd};
-}
-
-INLINE uint64_t odd_tensors(const struct tensor *t, int dense)
+/* Ordinary is what most launches are: sizes, extents and strides in their range and above 1, addresses that are there,
+ * so that nothing has to be put in the place of what is never used. The compiler is told. */
+INLINE int is_ordinary(const struct ${NAME}_args *args, const struct tensor *t, int dense)
 {
 //@ local one, any, seen, strided, all, odd = {}, {}, {}, {}, {}, {}
-//@ for _, d in ipairs(host.symbol) do seen["args->" .. d.name] = true end
+//@ for n, d in ipairs(host.symbol) do
+//@     odd[n] = "odd_size(args->" .. d.name .. ", " .. d.limit .. ", " .. d.multiple .. ")"
+//@     seen["args->" .. d.name] = true
+//@ end
 //@ for _, t in ipairs(host.tensor) do
 //@     local name = "t[at_" .. t.name .. "]"
 //@     one[#one + 1], any[#any + 1] = "(" .. name .. ".address - 1)", name .. ".address"
@@ -221,7 +209,7 @@ INLINE uint64_t odd_tensors(const struct tensor *t, int dense)
 //@ for _, text in ipairs(all) do odd[#odd + 1] = text end
 //@ local addresses = table.concat(one, " | ") .. " | odd_address(" .. table.concat(any, " | ") .. ")"
 //@ local others, strides = table.concat(odd, " | "), table.concat(strided, " | ")
-    uint64_t odd = ${addresses};
+    uint64_t odd = ${addresses}; /* a sum of signs */
 //@ if #odd > 0 then
     odd |= ${others};
 //@ end
@@ -231,12 +219,8 @@ INLINE uint64_t odd_tensors(const struct tensor *t, int dense)
 //@ else
     (void)dense;
 //@ end
-    return odd;
-}
-
-/* What the two have found, for the compiler. */
-INLINE void assume_ordinary(const struct ${NAME}_args *args, const struct tensor *t)
-{
+    if (!LIKELY(odd >> 63 == 0))
+        return 0;
 //@ local facts, known = {}, {}
 //@ for _, d in ipairs(host.symbol) do
 //@     facts[#facts + 1] = "args->" .. d.name .. " > 1 && args->" .. d.name .. " <= " .. d.limit
@@ -253,6 +237,7 @@ INLINE void assume_ordinary(const struct ${NAME}_args *args, const struct tensor
 //@ if #host.symbol == 0 then
     (void)args;
 //@ end
+    return 1;
 }
 
 /* Whether all strides are the default ones. */
