@@ -14,7 +14,7 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
     if (status)
         return status;
     resolve(args, 0, t);
-    status = check_tensors(${of}t, error);
+    status = check_tensors(${of}t, 0, error);
 //@ if host.body or host.part.maps then
     if (!status)
         place_empty(${of}t);
@@ -39,7 +39,7 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
     while (v < last && !fits(images[v].shape, t))
         v++;
     if (!status && !fits(images[v].shape, t))
-        status = refuse_alignment(${of}kernel->state.target, t, error);
+        status = check_tensors(${of}t, kernel->state.target, error);
     if (!status) {
         memcpy(p, &launches[v].p, sizeof *p);
         status = fill_launch(&kernel->state, &kernel->slot[v - target->first], images[v].shape, v,
@@ -204,9 +204,14 @@ void ${NAME}_info(const struct ${NAME} *kernel, struct ${NAME}_info *info)
 {
     const struct target *t = kernel->state.target ? &targets[kernel->state.target - 1] : NULL;
     const struct ${NAME}_info told = {
-        ${title}, ${host.generator}, t ? t->arch : "", kernel->state.capability, kernel->state.driver_version, tensors, tensor_count,
-        t ? &variants[t->first] : variants, t ? t->count : 0, kernel->state.static_images, kernel->state.images};
+        ${title}, ${host.generator}, t ? t->arch : "", kernel->state.capability, kernel->state.driver_version, tensors,
+        tensor_count, t ? &variants[t->first] : variants, t ? t->count : 0, kernel->state.static_images,
+        kernel->state.images};
     *info = told;
 }
 
+//@ if host.body then
 const char *${NAME}_strerror(int status) { return status_words(status); }
+//@ else
+//@     include "host/words.c" host = host
+//@ end

@@ -26,51 +26,6 @@ INLINE int is_empty(const struct tensor *t, int rank)
     return empty;
 }
 
-/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^${map.stride_bits} bytes, none of a
- * tensor that is written below its row. */
-APART ${STATIC}int check_tensors(${OF}const struct tensor *tensor, struct ${T}_error *error)
-{
-    int i, d;
-    for (i = 0; i < ${of}tensor_count; i++) {
-        const struct ${T}_tensor *about = &${of}tensors[i];
-        const struct tensor *t = &tensor[i];
-        const long long row = t->dim[about->rank - 1];
-        const unsigned long long address = t->address, end = ((uint64_t)1 << ${map.stride_bits}) / about->element_bytes;
-        const int rank = (int)about->rank;
-//@ if host.part.operands then
-        for (d = 0; d < rank; d++) {
-            const long long extent = t->dim[d];
-            if (extent < 0 && ${of}operands[i].signs >> d & 1)
-                return REFUSE("extent %d of %s is %lld; the sizes must not make it negative", d, about->name, extent);
-            if (extent > ${map.most_extent} && ${of}operands[i].large >> d & 1)
-                return REFUSE("extent %d of %s is %lld, past 2^${map.extent_bits}, the most of a tensor map; split the work [${map.extent}]", d, about->name, extent);
-        }
-//@ end
-//@ if host.part.pointers then
-        if (address == 0 && !is_empty(t, rank) && !${of}operands[i].may_be_null && ${of}operands[i].pointers)
-            return REFUSE("%s is NULL; pass the device address of an array of the slices' addresses", about->name);
-        if (${of}operands[i].pointers && address % 8 != 0)
-            return REFUSE("%s is 0x%llx, no multiple of 8 bytes, and so no array of addresses; pass that of the "
-                          "slices' addresses on the device", about->name, address);
-//@ end
-//@ local null = host.part.operands and " && !" .. of .. "operands[i].may_be_null" or ""
-        if (address == 0 && !is_empty(t, rank)${null})
-            return REFUSE("%s is NULL; pass the tensor's device address", about->name);
-        if (address >> ${map.address_bits} != 0)
-            return REFUSE("%s is 0x%llx, at or past 2^${map.address_bits}, so no device address [${map.address}]", about->name, address);
-        for (d = 0; d + 1 < rank; d++) {
-            const long long stride = t->stride[d];
-            if (t->dim[d] > 1 && (unsigned long long)stride >= end)
-                return REFUSE("%s_stride[%d] is %lld elements of %u bytes; strides are 0 or more and below 2^${map.stride_bits} bytes, "
-                              "%llu elements [${map.stride}]", about->name, d, stride, (unsigned)about->element_bytes, end);
-            if (t->dim[d] > 1 && about->out && stride < row)
-                return REFUSE("%s_stride[%d] is %lld elements, and the tensor, which is written, would overlap itself: "
-                              "its rows have %lld; write %lld or more", about->name, d, stride, row, row);
-        }
-    }
-    return ${T}_OK;
-}
-
 //@ if host.part.maps then
 //@     local alone = {}
 //@     if host.part.operands then alone[1] = "(tensor[i].address == 0 && " .. of .. "operands[i].may_be_null)" end
@@ -92,18 +47,43 @@ APART ${STATIC}void place_empty(${OF}struct tensor *tensor)
 }
 
 //@ end
-/* Which tensor keeps the variant that asks least from being taken, and what would do. */
-APART ${STATIC}int refuse_alignment(${OF}int target, const struct tensor *tensor, struct ${T}_error *error)
+/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^${map.stride_bits} bytes, none of a
+ * tensor that is written below its row. And, of a target, what its variant that asks least does: the tensor that keeps
+ * it from being taken, and what would do. target 0: none. */
+APART ${STATIC}int check_tensors(${OF}const struct tensor *tensor, int target, struct ${T}_error *error)
 {
     int i, d;
     for (i = 0; i < ${of}tensor_count; i++) {
         const struct ${T}_tensor *about = &${of}tensors[i];
-        const struct rule *r = &${of}rules[(target - 1) * ${of}tensor_count + i];
+        const struct rule *r = target ? &${of}rules[(target - 1) * ${of}tensor_count + i] : NULL;
         const struct tensor *t = &tensor[i];
-        const unsigned long long align = r->align, element = about->element_bytes, address = t->address;
-        const long long row = t->dim[about->rank - 1];
+        const int rank = (int)about->rank;
+        const long long row = t->dim[rank - 1];
+        const unsigned long long address = t->address, element = about->element_bytes;
+        const unsigned long long align = r ? r->align : 1, end = ((uint64_t)1 << ${map.stride_bits}) / element, bytes = (uint64_t)row * element;
+//@ if host.part.operands then
+        for (d = 0; d < rank; d++) {
+            const long long extent = t->dim[d];
+            if (extent < 0 && ${of}operands[i].signs >> d & 1)
+                return REFUSE("extent %d of %s is %lld; the sizes must not make it negative", d, about->name, extent);
+            if (extent > ${map.most_extent} && ${of}operands[i].large >> d & 1)
+                return REFUSE("extent %d of %s is %lld, past 2^${map.extent_bits}, the most of a tensor map; split the work [${map.extent}]", d, about->name, extent);
+        }
+//@ end
 //@ if host.part.pointers then
-        if (${of}operands[i].pointers && t->align % align != 0)
+        if (address == 0 && !is_empty(t, rank) && !${of}operands[i].may_be_null && ${of}operands[i].pointers)
+            return REFUSE("%s is NULL; pass the device address of an array of the slices' addresses", about->name);
+        if (${of}operands[i].pointers && address % 8 != 0)
+            return REFUSE("%s is 0x%llx, no multiple of 8 bytes, and so no array of addresses; pass that of the "
+                          "slices' addresses on the device", about->name, address);
+//@ end
+//@ local null = host.part.operands and " && !" .. of .. "operands[i].may_be_null" or ""
+        if (address == 0 && !is_empty(t, rank)${null})
+            return REFUSE("%s is NULL; pass the tensor's device address", about->name);
+        if (address >> ${map.address_bits} != 0)
+            return REFUSE("%s is 0x%llx, at or past 2^${map.address_bits}, so no device address [${map.address}]", about->name, address);
+//@ if host.part.pointers then
+        if (r && ${of}operands[i].pointers && t->align % align != 0)
             return REFUSE("%s_align is %llu, no multiple of %llu bytes, which the addresses of its slices must be "
                           "multiples of", about->name, (unsigned long long)t->align, align);
         if (address % align != 0 && !${of}operands[i].pointers)
@@ -112,27 +92,32 @@ APART ${STATIC}int refuse_alignment(${OF}int target, const struct tensor *tensor
 //@ end
             return REFUSE("%s is 0x%llx, no multiple of %llu bytes; move the tensor's start, to 0x%llx for example "
                           "[%s]", about->name, address, align, address - address % align, r->map ? "${map.address_align}" : "ALIGN");
-        for (d = 0; d + 1 < (int)about->rank; d++) {
-            const unsigned long long bytes = pitch(t, d, element);
-            if (bytes % align != 0)
+        for (d = 0; d + 1 < rank; d++) {
+            const long long stride = t->stride[d];
+            const unsigned long long step = pitch(t, d, element);
+            if (t->dim[d] > 1 && (unsigned long long)stride >= end)
+                return REFUSE("%s_stride[%d] is %lld elements of %u bytes; strides are 0 or more and below 2^${map.stride_bits} bytes, "
+                              "%llu elements [${map.stride}]", about->name, d, stride, (unsigned)element, end);
+            if (t->dim[d] > 1 && about->out && stride < row)
+                return REFUSE("%s_stride[%d] is %lld elements, and the tensor, which is written, would overlap itself: "
+                              "its rows have %lld; write %lld or more", about->name, d, stride, row, row);
+            if (step % align != 0)
                 return REFUSE("the stride of dimension %d of %s is %lld elements of %s, %llu bytes, no multiple of "
                               "%llu; pad it to %llu elements and pass that as %s_stride[%d] [%s]", d, about->name,
-                              (long long)t->stride[d], about->dtype, bytes, align,
-                              (bytes / align + 1) * align / element, about->name, d, r->map ? "${map.stride_align}" : "ALIGN");
-        }
-        if (r->whole_rows && (unsigned long long)row * element % align != 0)
-            return REFUSE("rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu "
-                          "elements", about->name, row, about->dtype, align,
-                          ((unsigned long long)row * element / align + 1) * align / element);
+                              stride, about->dtype, step, align, (step / align + 1) * align / element, about->name, d,
+                              r->map ? "${map.stride_align}" : "ALIGN");
 //@ if host.part.fixed then
-        for (d = 0; d + 1 < (int)about->rank; d++)
-            if (r->fixed[d] && t->stride[d] != r->fixed[d])
+            if (r && r->fixed[d] && stride != r->fixed[d])
                 return REFUSE("the stride of dimension %d of %s is %lld elements, and the kernel is made for %lld; "
-                              "pass 0 for a tensor that lies densely, or copy it [STRIDE]", d, about->name,
-                              (long long)t->stride[d], (long long)r->fixed[d]);
+                              "pass 0 for a tensor that lies densely, or copy it [STRIDE]", d, about->name, stride,
+                              (long long)r->fixed[d]);
 //@ end
+        }
+        if (r && r->whole_rows && bytes % align != 0)
+            return REFUSE("rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu "
+                          "elements", about->name, row, about->dtype, align, (bytes / align + 1) * align / element);
     }
-    return REFUSE("no variant takes these arguments");
+    return target ? REFUSE("no variant takes these arguments") : ${T}_OK;
 }
 //@ if host.part.windows then
 

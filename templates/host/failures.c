@@ -21,9 +21,10 @@ COLD ${STATIC}int fail(struct ${T}_error *error, int status, int result, const c
 #define REFUSE(...) fail(error, ${T}_INVALID, 0, __VA_ARGS__)
 
 //@ end
-/* A CUresult's name and, where one can be told, what it comes from here. */
-static const char *result_name(int result)
+/* A driver call that failed; of its result the name and, where one can be told, what it comes from here. */
+COLD ${STATIC}int driver_fault(struct ${T}_error *error, int result, const char *call, const char *of)
 {
+    enum { out_of_memory = 2, not_initialized = 3, no_context = 201 };
     static const struct { int result; const char *name; } names[] = {
         {1, "CUDA_ERROR_INVALID_VALUE"}, {2, "CUDA_ERROR_OUT_OF_MEMORY"}, {101, "CUDA_ERROR_INVALID_DEVICE"},
         {3, "CUDA_ERROR_NOT_INITIALIZED: call cuInit, or cudaFree(0), before"}, {200, "CUDA_ERROR_INVALID_IMAGE"},
@@ -37,28 +38,16 @@ static const char *result_name(int result)
         {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION: of a kernel before; the context is lost"},
         {716, "CUDA_ERROR_MISALIGNED_ADDRESS: of a kernel before; the context is lost"},
         {719, "CUDA_ERROR_LAUNCH_FAILED: of a kernel before; the context is lost"},
-        {801, "CUDA_ERROR_NOT_SUPPORTED"}, {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+        {801, "CUDA_ERROR_NOT_SUPPORTED"}, {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"}, {0, "see cuda.h"},
     };
-    size_t i;
-    for (i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].result == result)
-            return names[i].name;
-    return "see cuda.h";
-}
-
-COLD ${STATIC}int driver_fault(struct ${T}_error *error, int result, const char *call, const char *of)
-{
-    enum { out_of_memory = 2, not_initialized = 3, no_context = 201 };
     const int status = result == out_of_memory ? ${T}_NO_MEMORY
                        : result == not_initialized || result == no_context ? ${T}_NO_CONTEXT : ${T}_DRIVER;
-    return fail(error, status, result, "%s of %s failed with CUresult %d (%s)", call, of, result, result_name(result));
+    size_t i = 0;
+    while (names[i].result != result && names[i].result)
+        i++;
+    return fail(error, status, result, "%s of %s failed with CUresult %d (%s)", call, of, result, names[i].name);
 }
 
-${STATIC}const char *status_words(int status)
-{
-    static const char *const words[] = {
-        "done", "an argument is refused", "CUDA driver not found", "CUDA driver is too old", "no current CUDA context",
-        "no variant for this device", "NVRTC not found, or too old", "compilation failed", "out of memory",
-        "CUDA driver call failed"};
-    return status >= 0 && status < (int)(sizeof words / sizeof *words) ? words[status] : "unknown status";
-}
+//@ if host.shared then
+//@     include "host/words.c" host = host
+//@ end

@@ -6,10 +6,7 @@
 /* CUlaunchAttribute and CUlaunchConfig of cuda.h. */
 struct launch_attribute {
     uint64_t id; /* a CUlaunchAttributeID, an int, and what pads it: machines with a GPU store low bits first */
-    union {
-        uint32_t cluster[3];
-        uint64_t word[8];
-    } value;
+    uint32_t value[16];
 };
 struct launch_config {
     uint32_t grid[3], block[3], shared_bytes;
@@ -27,14 +24,14 @@ INLINE struct launch_config configure(struct launch_attribute *attribute, const 
 //@ if host.part.clusters then
     if (cluster[0] * cluster[1] * cluster[2] > 1) {
         attribute->id = 4; /* CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION */
-        memcpy(attribute->value.cluster, cluster, sizeof attribute->value.cluster);
+        memcpy(attribute->value, cluster, 3 * sizeof *cluster);
         config.attribute_count = 1;
     }
 //@ end
 //@ if host.part.programmatic then
     if (programmatic) {
         attribute[config.attribute_count].id = 6; /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
-        attribute[config.attribute_count++].value.word[0] = 1;
+        attribute[config.attribute_count++].value[0] = 1;
     }
 //@ end
     return config;
@@ -46,19 +43,6 @@ INLINE int64_t stride_of(int dense, int64_t given, int64_t otherwise) { return d
 INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
 {
     memcpy((unsigned char *)word + offset, value, bytes);
-}
-
-/* Ordinary is what most launches are: sizes, extents and strides in their range and above 1, addresses that are there,
- * so that nothing has to be put in the place of what is never used. Each of these is a sum of signs: its highest bit is
- * set where something is out of the ordinary. */
-INLINE uint64_t odd_size(int64_t size, int64_t limit, int64_t multiple)
-{
-    return ((uint64_t)size - 2) | ((uint64_t)limit - (uint64_t)size) | (uint64_t)(size % multiple != 0) << 63;
-}
-INLINE uint64_t odd_address(uint64_t all) { return (all - 1) | (((uint64_t)1 << ${map.address_bits}) - 1 - all) | all; }
-INLINE uint64_t odd_stride(int64_t stride, uint64_t bytes)
-{
-    return (uint64_t)stride | (((uint64_t)1 << ${map.stride_bits}) / bytes - 1 - (uint64_t)stride);
 }
 
 /* The bytes from one index of dimension d to the next, where there are several. */

@@ -2,11 +2,9 @@
 #if defined(__GNUC__)
 #define MARK(...) __attribute__((__VA_ARGS__))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define ASSUME(fact) do { if (!(fact)) __builtin_unreachable(); } while (0)
 #else
 #define MARK(...)
 #define LIKELY(condition) (condition)
-#define ASSUME(fact) ((void)(fact))
 #endif
 #define APART MARK(noinline)
 #define COLD MARK(noinline, cold)

@@ -51,6 +51,6 @@ INLINE int ordinary(const struct ${T}_state *k, const struct ${T}_slot *slot, co
     struct tensor t[tensor_count];
     k->copy(p, &launches[v].p, sizeof *p);
     resolve(args, dense, t);
-    return is_ordinary(args, t, dense) && LIKELY(fits(shape, t)) &&
+    return LIKELY(is_ordinary(args, t, dense) && fits(shape, t)) &&
            !fill_launch(k, slot, shape, v, 1, args, t, p, NULL);
 }

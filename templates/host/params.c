@@ -179,65 +179,46 @@ static int takes(const struct ${T}_state *k, const void *args, int count, int se
 }
 
 //@ end
-/* Ordinary is what most launches are: sizes, extents and strides in their range and above 1, addresses that are there,
- * so that nothing has to be put in the place of what is never used. The compiler is told. */
+/* What most launches are: sizes, extents and strides in their range and above 1, addresses that are there, so that
+ * nothing has to be put in the place of what is never used. */
 INLINE int is_ordinary(const struct ${NAME}_args *args, const struct tensor *t, int dense)
 {
-//@ local one, any, seen, strided, all, odd = {}, {}, {}, {}, {}, {}
-//@ for n, d in ipairs(host.symbol) do
-//@     odd[n] = "odd_size(args->" .. d.name .. ", " .. d.limit .. ", " .. d.multiple .. ")"
-//@     seen["args->" .. d.name] = true
+//@ local facts, seen, any, strided = {}, {}, {}, {}
+//@ local function fact(text) facts[#facts + 1] = text end
+//@ for _, d in ipairs(host.symbol) do
+//@     local size = "args->" .. d.name
+//@     fact(size .. " > 1 && " .. size .. " <= " .. d.limit)
+//@     if d.multiple > 1 then fact(size .. " % " .. d.multiple .. " == 0") end
+//@     seen[size] = true
 //@ end
-//@ for _, t in ipairs(host.tensor) do
+//@ for n, t in ipairs(host.tensor) do
 //@     local name = "t[at_" .. t.name .. "]"
-//@     one[#one + 1], any[#any + 1] = "(" .. name .. ".address - 1)", name .. ".address"
-//@     if t.pointers then odd[#odd + 1] = "(0 - (" .. name .. ".address & 7))" end
+//@     any[n] = name .. ".address"
+//@     fact(name .. ".address != 0")
+//@     if t.pointers then fact("(" .. name .. ".address & 7) == 0") end
 //@     for _, d in ipairs(t.dim) do
-//@         local extent = name .. ".dim[" .. d.index .. "], " .. host.map_rule.most_extent
-//@         if not seen[d.c] then odd[#odd + 1] = "odd_size(" .. extent .. ", 1)" end
+//@         local extent = name .. ".dim[" .. d.index .. "]"
+//@         if not seen[d.c] then fact(extent .. " > 1 && " .. extent .. " <= " .. host.map_rule.most_extent) end
 //@         seen[d.c] = true
 //@     end
 //@     for _, s in ipairs(t.stride) do
 //@         local stride = name .. ".stride[" .. s.index .. "]"
-//@         local list = s.bounded and strided or all
-//@         list[#list + 1] = "odd_stride(" .. stride .. ", " .. t.bytes .. ")"
-//@         if t.out > 0 then
-//@             odd[#odd + 1] = "((uint64_t)" .. stride .. " - (uint64_t)" .. name .. ".dim[" .. t.rank - 1 .. "])"
-//@         end
+//@         local within = "(uint64_t)" .. stride .. " < " .. (1 << host.map_rule.stride_bits) // t.bytes .. "u"
+//@         if s.bounded then strided[#strided + 1] = within else fact(within) end
+//@         if t.out > 0 then fact(stride .. " >= " .. name .. ".dim[" .. t.rank - 1 .. "]") end
 //@     end
 //@ end
-//@ for _, text in ipairs(all) do odd[#odd + 1] = text end
-//@ local addresses = table.concat(one, " | ") .. " | odd_address(" .. table.concat(any, " | ") .. ")"
-//@ local others, strides = table.concat(odd, " | "), table.concat(strided, " | ")
-    uint64_t odd = ${addresses}; /* a sum of signs */
-//@ if #odd > 0 then
-    odd |= ${others};
-//@ end
-//@ if #strided > 0 then
-    if (!dense)
-        odd |= ${strides};
-//@ else
-    (void)dense;
-//@ end
-    if (!LIKELY(odd >> 63 == 0))
-        return 0;
-//@ local facts, known = {}, {}
-//@ for _, d in ipairs(host.symbol) do
-//@     facts[#facts + 1] = "args->" .. d.name .. " > 1 && args->" .. d.name .. " <= " .. d.limit
-//@     known["args->" .. d.name] = true
-//@ end
-//@ for _, t in ipairs(host.tensor) do
-//@     facts[#facts + 1] = "t[at_" .. t.name .. "].address != 0"
-//@     for _, d in ipairs(t.dim) do
-//@         if not known[d.c] then facts[#facts + 1] = "t[at_" .. t.name .. "].dim[" .. d.index .. "] > 1" end
-//@     end
-//@ end
+//@ fact("(" .. table.concat(any, " | ") .. ") >> " .. host.map_rule.address_bits .. " == 0")
+//@ if #strided > 0 then fact("(dense || (" .. table.concat(strided, " && ") .. "))") end
 //@ local all = table.concat(facts, " && ")
-    ASSUME(${all});
-//@ if #host.symbol == 0 then
-    (void)args;
+//@ local unused = {}
+//@ if #host.symbol == 0 then unused[1] = "(void)args" end
+//@ if #strided == 0 then unused[#unused + 1] = "(void)dense" end
+//@ if #unused > 0 then
+//@     local words = csv(unused)
+    ${words};
 //@ end
-    return 1;
+    return ${all};
 }
 
 /* Whether all strides are the default ones. */
