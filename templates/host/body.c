@@ -9,7 +9,6 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
 {
     const struct target *target = kernel->state.target ? &targets[kernel->state.target - 1] : NULL;
     struct tensor t[tensor_count];
-    int64_t n[5];
     int v, last, status = check_arguments(args, error);
     if (status)
         return status;
@@ -48,8 +47,7 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
     if (status != ${T}_INVALID)
         return status;
     /* Where the sizes leave nothing to compute, it does not matter what their tensors are. */
-    count_work(args, last, kernel->slot[target->own - 1].resident, n);
-    if (put_grid(n, p->grid, NULL) || p->grid[0])
+    if (count_work(args, last, kernel->slot[target->own - 1].resident, p, NULL) || p->grid[0])
         return status;
     memset(p, 0, sizeof *p);
     return ${T}_OK;
@@ -75,26 +73,20 @@ int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args
 
 /* ---- what the header declares ----------------------------------------------------------------------------------- */
 
-//@ if host.part.tuned then
+//@ if host.body then
 static int load_wanted(struct ${NAME} *kernel, const struct ${T}_driver *driver, const struct wanted *wanted, struct ${T}_error *error)
 {
-    int status = load_kernel(&kernel->state, kernel->slot, ${of}driver, wanted, error);
+    int status = load_kernel(&kernel->state, kernel->slot, &tables, driver, wanted, error);
     kernel->state.copy = status ? NULL : COPY;
     return status;
 }
 
+//@ end
+//@ if host.part.tuned then
 int ${NAME}_load(struct ${NAME} *kernel, const struct ${T}_driver *driver, struct ${T}_error *error)
 {
     static const struct wanted all = {NULL, NULL, 0};
     return load_wanted(kernel, driver, &all, error);
-}
-
-//@ else
-int ${NAME}_load(struct ${NAME} *kernel, const struct ${T}_driver *driver, struct ${T}_error *error)
-{
-    int status = load_kernel(&kernel->state, kernel->slot, ${of}driver, error);
-    kernel->state.copy = status ? NULL : COPY;
-    return status;
 }
 
 //@ end
@@ -143,16 +135,16 @@ int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *a
 //@ if host.body then
 #endif
 //@ end
+//@ if host.body or host.workspace == 0 then
 
+//@ end
+//@ if host.body then
 int ${NAME}_unload(struct ${NAME} *kernel, struct ${T}_error *error)
 {
-//@ if host.debug then
-    if (kernel->state.debug && !debug_records(&kernel->state, ${host.variants})->kind)
-        ${NAME}_debug_report(kernel, NULL, NULL);
-//@ end
-    return unload_kernel(&kernel->state, kernel->slot, ${of}error);
+    return unload_kernel(&kernel->state, kernel->slot, &tables, error);
 }
 
+//@ end
 TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream, struct ${T}_error *error)
 {
 //@ local list, more = "", ""

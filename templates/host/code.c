@@ -57,21 +57,25 @@ static const struct ${T}_variant variants[] = {
     {"${i.variant}", "${i.entry}", "${i.arch}", ${i.threads}, ${i.shared_bytes}, {${i.cluster.x}, ${i.cluster.y}, ${i.cluster.z}}, ${programmatic}, ${i.param_bytes}, ${i.registers}},
 //@ end
 };
-static const struct target targets[] = {
-//@ for _, t in ipairs(host.target) do
-//@     local own = #t.image
-    {"${t.arch}", ${t.major}, ${t.minor}, ${t.exact}, ${t.newer}, ${t.first}, ${own}, ${t.count}, ${t.shared_bytes}},
+//@ rows = {}
+//@ for n, t in ipairs(host.target) do
+//@     local what = csv { t.major, t.minor, t.exact, t.newer, t.first, #t.image, t.count, t.shared_bytes }
+//@     rows[n] = '{"' .. t.arch .. '", ' .. what .. "}"
 //@ end
-};
+//@ all = csv(rows)
+static const struct target targets[] = {${all}};
 //@ local names = {}
-//@ for n, t in ipairs(host.tensor) do names[n] = "at_" .. t.name .. ", " end
-//@ local all = table.concat(names)
-enum { ${all}tensor_count }; /* by number */
-static const struct ${T}_tensor tensors[] = {
-//@ for _, t in ipairs(host.tensor) do
-    {"${t.name}", "${t.dtype}", "${t.shape}", ${t.bytes}, ${t.rank}, ${t.align}, ${t.best_align}, ${t.out}},
+//@ rows = {}
+//@ for n, t in ipairs(host.tensor) do
+//@     local what = csv { t.bytes, t.rank, t.align, t.best_align, t.out }
+//@     rows[n] = '{"' .. t.name .. '", "' .. t.dtype .. '", "' .. t.shape .. '", ' .. what .. "}"
+//@     names[n] = "at_" .. t.name
 //@ end
-};
+//@ names[#names + 1] = "tensor_count"
+//@ all = csv(rows)
+//@ local numbers = csv(names)
+enum { ${numbers} }; /* by number */
+static const struct ${T}_tensor tensors[] = {${all}};
 //@ if host.part.operands then
 //@     rows = {}
 //@     for n, t in ipairs(host.tensor) do
@@ -170,5 +174,5 @@ static const struct tables tables = {${list}};
 //@     if host.part.maps then counts = counts .. ", map_count = " .. host.map_count end
 //@     if host.part.source then counts = counts .. ", option_count = " .. #host.option end
 //@     if host.part.tuned then counts = counts .. ", choice_count = " .. #host.choice end
-enum { ${counts} }; /* slots: variants of the architecture that has most */
+enum { ${counts} };
 //@ end

@@ -20,7 +20,9 @@ struct compiler {
 //@ end
 struct loader { /* what load works on */
     struct ${T}_state *k;
+//@ if host.part.debug then
     struct ${T}_slot *slots;
+//@ end
 //@ if host.shared then
     const struct tables *of;
 //@ end

@@ -120,6 +120,8 @@
 //@ if not host.shared then
 //@     include "host/fast.h" host = host
 
+//@     include "host/copy.c" host = host
+
 //@     include "host/failures.c" host = host
 
 //@     include "host/driver.c" host = host

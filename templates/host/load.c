@@ -1,7 +1,7 @@
 //@ -- Load and unload: variants for the device, and what launches ask of the driver.
 //@ param host table
-//@ local T, STATIC, of = host.types, host.linkage, host.shared and "l->of->" or ""
-//@ local OF, its = host.shared and "const struct tables *of, " or "", host.shared and "of->" or ""
+//@ local T, of = host.types, host.shared and "l->of->" or ""
+//@ local its = host.shared and "of->" or ""
 //@ local name = host.shared and "of->name" or '"' .. host.name .. '"'
 /* ---- load ------------------------------------------------------------------------------------------------------ */
 
@@ -213,9 +213,21 @@ static void choose_table(struct loader *l)
 }
 
 //@ end
-${STATIC}int unload_kernel(struct ${T}_state *k, struct ${T}_slot *slots, ${OF}struct ${T}_error *error)
+//@ -- Kernels that share the launcher call these; that of a lone one are what its header declares.
+//@ if host.shared then
+int unload_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, struct ${T}_error *error)
 {
+//@ else
+int ${T}_unload(struct ${T} *kernel, struct ${T}_error *error)
+{
+    struct ${T}_state *k = &kernel->state;
+    struct ${T}_slot *slots = kernel->slot;
+//@ end
     int status = ${T}_OK, v;
+//@ if host.part.debug then
+    if (k->debug && !debug_records(k, slot_count)->kind)
+        ${T}_debug_report(kernel, NULL, NULL);
+//@ end
     for (v = 0; v < ${its}slot_count; v++) {
         int result = slots[v].module ? k->driver.module_unload(slots[v].module) : 0;
         if (result && !status)
@@ -235,10 +247,17 @@ ${STATIC}int unload_kernel(struct ${T}_state *k, struct ${T}_slot *slots, ${OF}s
     return status;
 }
 
-//@ local MINE = host.shared and "of, " or ""
-//@ local WANTED = host.part.tuned and "const struct wanted *wanted, " or ""
-${STATIC}int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, ${OF}const struct ${T}_driver *driver, ${WANTED}struct ${T}_error *error)
+//@ if host.shared then
+int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, const struct ${T}_driver *driver, const struct wanted *wanted, struct ${T}_error *error)
 {
+//@ else
+//@     local function_name = host.tuned and "static int load_wanted" or "int " .. T .. "_load"
+//@     local WANTED = host.tuned and "const struct wanted *wanted, " or ""
+${function_name}(struct ${T} *kernel, const struct ${T}_driver *driver, ${WANTED}struct ${T}_error *error)
+{
+    struct ${T}_state *k = &kernel->state;
+    struct ${T}_slot *slots = kernel->slot;
+//@ end
     struct ${T}_driver table; /* the caller's may lie in what is loaded */
     struct loader l;
     int status, v;
@@ -248,7 +267,9 @@ ${STATIC}int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, ${OF}con
     memset(slots, 0, (size_t)${its}slot_count * sizeof *slots);
     memset(&l, 0, sizeof l);
     l.k = k;
+//@ if host.part.debug then
     l.slots = slots;
+//@ end
 //@ if host.shared then
     l.of = of;
 //@ end
@@ -281,7 +302,13 @@ ${STATIC}int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, ${OF}con
 //@ if host.part.maps then
     status = status ? status : check_images(&l);
 //@ end
+//@ if host.shared then
     if (status)
-        unload_kernel(k, slots, ${MINE}NULL);
+        unload_kernel(k, slots, of, NULL);
+//@ else
+    k->copy = COPY;
+    if (status)
+        ${T}_unload(kernel, NULL);
+//@ end
     return status;
 }

@@ -99,14 +99,14 @@ static int check_arguments(const struct ${NAME}_args *args, struct ${T}_error *e
 enum { clusters = ${clusters}, programmatic = ${programmatic} }; /* whether any variant has them */
 
 //@ end
-/* What a variant has: blocks along x, y and z, items that they count and lists of turns. */
-INLINE void count_work(const struct ${NAME}_args *args, int v, int64_t sm_count, int64_t *n)
+/* What a variant has, into its launch: blocks along x, y and z, items that they count and lists of turns. */
+INLINE int count_work(const struct ${NAME}_args *args, int v, int64_t sm_count, struct ${NAME}_params *p, struct ${T}_error *error)
 {
-    n[0] = n[1] = n[2] = 1;
-    n[3] = n[4] = 0;
+    int64_t n[5] = {1, 1, 1, 0, 0};
 //@ if #shape.counts == 1 then
 //@     local only = shape.counts[1].text
     ${only}
+    (void)v;
 //@ else
     switch (v) {
 //@     for _, c in ipairs(shape.counts) do
@@ -120,7 +120,11 @@ INLINE void count_work(const struct ${NAME}_args *args, int v, int64_t sm_count,
 //@     end
     }
 //@ end
-    (void)args, (void)v, (void)sm_count;
+    (void)args, (void)sm_count;
+//@ if host.lists then
+    p->list_grid = (uint32_t)n[4];
+//@ end
+    return put_grid(n, p->grid, error);
 }
 
 /* Whether the tensors are aligned as variants of that shape ask. */

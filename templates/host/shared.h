@@ -122,6 +122,8 @@ extern "C" {
 #define KERNEL_${name} TILEWRIGHT_JOIN(KERNEL, _${name})
 //@ end
 
+//@ include "host/copy.c" host = host
+
 //@ include "host/ordinary.c" host = host
 
 //@ include "host/body.c" host = host
