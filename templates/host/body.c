@@ -41,8 +41,8 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
         status = check_tensors(${of}t, kernel->state.target, error);
     if (!status) {
         memcpy(p, &launches[v].p, sizeof *p);
-        status = fill_launch(&kernel->state, &kernel->slot[v - target->first], images[v].shape, v,
-                             kernel->state.static_images, args, t, p, error);
+        status = fill_launch(kernel->state.static_images ? NULL : &kernel->state, &kernel->slot[v - target->first],
+                             images[v].shape, v, args, t, p, error);
     }
     if (status != ${T}_INVALID)
         return status;

@@ -1,7 +1,7 @@
 //@ -- What load works on, and the driver's entry points.
 //@ param host table
 //@ local T = host.types
-/* ---- load: the driver -------------------------------------------------------------------------------------------- */
+/* ---- load ------------------------------------------------------------------------------------------------------ */
 
 //@ if host.part.source then
 /* NVRTC. Signatures are those of nvrtc.h of CUDA 12 and 13; a program is a void *. */
@@ -45,8 +45,7 @@ struct loader { /* what load works on */
  * is as a void *. */
 static const char *find_symbols(void *library, const char *const *name, size_t count, void *functions)
 {
-    size_t i;
-    for (i = 0; i < count; i++) {
+    for (size_t i = 0; i < count; i++) {
         unsigned char *place = (unsigned char *)functions + i * sizeof(void *);
         void *symbol = library ? dlsym(library, name[i] + (*name[i] == '?')) : NULL;
         if (library)
@@ -79,10 +78,9 @@ static int open_driver(struct loader *l, const struct ${T}_driver *driver)
                                         "/run/opengl-driver/lib/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
     struct ${T}_state *k = l->k;
     const char *missing;
-    size_t i;
     if (driver)
         k->driver = *driver;
-    for (i = 0; i < sizeof files / sizeof *files && !k->library && !driver; i++)
+    for (size_t i = 0; i < sizeof files / sizeof *files && !k->library && !driver; i++)
         k->library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
     if (!k->library && !driver)
         return fail(l->error, ${T}_NO_DRIVER, 0, "no CUDA driver: the loader finds no libcuda.so.1");

@@ -39,12 +39,6 @@ INLINE struct launch_config configure(struct launch_attribute *attribute, const 
 
 INLINE int64_t stride_of(int dense, int64_t given, int64_t otherwise) { return dense || !given ? otherwise : given; }
 
-/* Of a size that the kernel keeps in 32 bits the low ones. */
-INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
-{
-    memcpy((unsigned char *)word + offset, value, bytes);
-}
-
 /* The bytes from one index of dimension d to the next, where there are several. */
 INLINE uint64_t pitch(const struct tensor *t, int d, uint64_t bytes)
 {
@@ -104,7 +98,7 @@ INLINE uint64_t unaligned_slices(const struct tensor *t, int rank, uint64_t byte
 INLINE void put_half(uint64_t *map, int h, uint64_t value)
 {
     const uint32_t half = (uint32_t)value;
-    put(map, 4 * (size_t)h, &half, sizeof half);
+    memcpy((unsigned char *)map + 4 * h, &half, sizeof half);
 }
 
 /* Address, extents and strides as maps take them: those of an empty tensor, and the stride of a dimension of one index,

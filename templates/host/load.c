@@ -3,8 +3,6 @@
 //@ local T, of = host.types, host.shared and "l->of->" or ""
 //@ local its = host.shared and "of->" or ""
 //@ local name = host.shared and "of->name" or '"' .. host.name .. '"'
-/* ---- load ------------------------------------------------------------------------------------------------------ */
-
 /* Looks at the device. 0, or a status. */
 static int find_device(struct loader *l)
 {

@@ -1,8 +1,6 @@
 //@ -- Tensor maps by the driver's encoder, and the comparison of images with it.
 //@ param host table
 //@ local T, STATIC, of = host.types, host.linkage, host.shared and "l->of->" or ""
-/* ---- load: tensor maps ------------------------------------------------------------------------------------------- */
-
 //@ -- Work-arounds for devices that a variant with maps can run on.
 //@ local workarounds = {}
 //@ for _, w in ipairs(host.workaround) do
@@ -36,8 +34,8 @@ APART ${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, u
     unsigned char *aligned = room + (64 - (uintptr_t)room % 64) % 64;
     void *address = (void *)(uintptr_t)map_address(t);
     uint64_t dim[5], stride[5];
-    int d, result;
-    for (d = 0; d < 5; d++) {
+    int result;
+    for (int d = 0; d < 5; d++) {
         dim[d] = map_dim(t, (int)m->rank, d);
         stride[d] = map_stride(t, (int)m->rank, d, m->element_bytes);
     }
@@ -64,61 +62,53 @@ APART ${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, u
     return ${T}_OK;
 }
 
-/* Compares a map's image, patched, with what the driver encodes: for tensors whose every field is random, the same in
- * each run, so that a bit which is wrong, missing or elsewhere shows. Says what differs in k->images. */
-static void compare_image(struct ${T}_state *k, const struct map *m)
+/* Where the variants have maps, their images are used if, patched, they are what the driver encodes: for tensors whose
+ * every field is random, the same in each run, so that a bit which is wrong, missing or elsewhere shows. */
+static int check_images(struct loader *l)
 {
-    const int rank = (int)m->rank;
+    struct ${T}_state *k = l->k;
     uint64_t random[11] = {0}, ours[16], theirs[16];
     struct ${T}_error error;
     struct tensor t;
-    int call, i, differs = 0;
     memset(&t, 0, sizeof t);
-    for (call = 1; call <= 64 && !differs; call++) {
-        for (i = 0; i < 11; i++)
-            random[i] = random[(i + 10) % 11] * 6364136223846793005u + 1442695040888963407u;
-        t.address = random[10] >> 11 << 4;
-        for (i = 0; i < rank; i++) {
-            const uint64_t constant = m->dim[rank - 1 - i];
-            t.dim[i] = (int64_t)(constant ? constant : 1 + (random[i] >> 32));
-//@ if host.part.windows then
-            if (!constant && i < rank - 1 && i >= rank - 1 - (int)m->windows) /* as long as the walk over them takes */
-                t.dim[i] = (int64_t)(((uint64_t)1 << 20) + (random[i] >> 32) % (((uint64_t)1 << 31) - ((uint64_t)1 << 21)));
-//@ end
-            t.stride[i] = (int64_t)((random[5 + i] >> 28 << 4) / m->element_bytes);
-        }
-        memcpy(ours, m->image, sizeof ours);
-        patch_map(ours, &t, rank, m->element_bytes);
-//@ if #workarounds > 0 then
-        work_around(k, ours);
-//@ end
-        differs = encode_map(k, m, theirs, &t, &error);
-        for (i = 0; i < 16 && !differs; i++)
-            if (ours[i] != theirs[i])
-                differs = fail(&error, 1, 0, "word %d of the driver's map is 0x%llx, not 0x%llx", i,
-                               (unsigned long long)theirs[i], (unsigned long long)ours[i]);
-    }
-    if (differs)
-        snprintf(k->images, sizeof k->images, "%.30s: in call %d of the check, %.130s", m->name, call - 1, error.text);
-}
-
-/* Where the variants have maps, their images are used if they are what the driver encodes. */
-static int check_images(struct loader *l)
-{
-    int i;
-    for (i = 0; i < ${of}map_count; i++) {
-        const struct map *m = &${of}maps[i];
-        if (!(m->targets >> (l->k->target - 1) & 1u))
+    for (const struct map *m = ${of}maps; m < ${of}maps + ${of}map_count; m++) {
+        const int rank = (int)m->rank;
+        int call, i, differs = 0;
+        if (!(m->targets >> (k->target - 1) & 1u))
             continue;
-        if (!l->k->driver.encode_tiled)
+        if (!k->driver.encode_tiled)
             return fail(l->error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeTiled");
 //@ if host.part.windows then
-        if (m->windows && !l->k->driver.encode_im2col)
+        if (m->windows && !k->driver.encode_im2col)
             return fail(l->error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeIm2col");
 //@ end
-        if (!l->k->images[0])
-            compare_image(l->k, m);
-        l->k->static_images = !l->k->images[0];
+        for (call = 0; call < 64 && !differs && !k->images[0]; call++) {
+            for (i = 0; i < 11; i++)
+                random[i] = random[(i + 10) % 11] * 6364136223846793005u + 1442695040888963407u;
+            t.address = random[10] >> 11 << 4;
+            for (i = 0; i < rank; i++) {
+                const uint64_t constant = m->dim[rank - 1 - i];
+                t.dim[i] = (int64_t)(constant ? constant : 1 + (random[i] >> 32));
+//@ if host.part.windows then
+                if (!constant && i < rank - 1 && i >= rank - 1 - (int)m->windows) /* as long as the walk over it takes */
+                    t.dim[i] = ((int64_t)1 << 20) + t.dim[i] % (((int64_t)1 << 31) - ((int64_t)1 << 21));
+//@ end
+                t.stride[i] = (int64_t)((random[5 + i] >> 28 << 4) / m->element_bytes);
+            }
+            memcpy(ours, m->image, sizeof ours);
+            patch_map(ours, &t, rank, m->element_bytes);
+//@ if #workarounds > 0 then
+            work_around(k, ours);
+//@ end
+            differs = encode_map(k, m, theirs, &t, &error);
+            for (i = 0; i < 16 && !differs; i++)
+                if (ours[i] != theirs[i])
+                    differs = fail(&error, 1, 0, "word %d of the driver's map is 0x%llx, not 0x%llx", i,
+                                   (unsigned long long)theirs[i], (unsigned long long)ours[i]);
+        }
+        if (differs)
+            snprintf(k->images, sizeof k->images, "%.30s: in call %d of the check, %.130s", m->name, call, error.text);
+        k->static_images = !k->images[0];
     }
     return ${T}_OK;
 }

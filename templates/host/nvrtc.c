@@ -1,8 +1,6 @@
 //@ -- NVRTC through dlopen, for kernels that are embedded as source; and texts in one piece for the driver.
 //@ param host table
 //@ local T, of = host.types, host.shared and "l->of->" or ""
-/* ---- load: sources and PTX --------------------------------------------------------------------------------------- */
-
 /* The chunks as one text, which the caller frees. */
 static int join(const char *const *chunk, char **text, struct ${T}_error *error)
 {

@@ -78,16 +78,21 @@ APART static int check_formulas(const struct ${NAME}_args *args, struct ${T}_err
 //@ end
 static int check_arguments(const struct ${NAME}_args *args, struct ${T}_error *error)
 {
-    int status = ${NAME}_OK;
+//@ local first = "int status = "
 //@ for _, d in ipairs(host.symbol) do
-    status = status ? status : check_size("${d.name}", args->${d.name}, ${d.limit}, ${d.multiple}, error);
+    ${first}check_size("${d.name}", args->${d.name}, ${d.limit}, ${d.multiple}, error);
+//@     first = "status = status ? status : "
 //@ end
-//@ if not plain then
-    status = status ? status : check_formulas(args, error);
-//@ elseif #host.symbol == 0 then
-    (void)args, (void)error;
-//@ end
+//@ if #host.symbol > 0 and plain then
     return status;
+//@ elseif #host.symbol > 0 then
+    return status ? status : check_formulas(args, error);
+//@ elseif not plain then
+    return check_formulas(args, error);
+//@ else
+    (void)args, (void)error;
+    return ${NAME}_OK;
+//@ end
 }
 
 //@ if host.shared then
@@ -130,7 +135,9 @@ INLINE int count_work(const struct ${NAME}_args *args, int v, int64_t sm_count, 
 /* Whether the tensors are aligned as variants of that shape ask. */
 INLINE int fits(int shape, const struct tensor *t)
 {
+//@ if not shape.aligned then
     (void)t;
+//@ end
     switch (shape) {
 //@ for _, s in ipairs(shape.fits) do
     ${s.cases} /* ${s.what} */
@@ -140,10 +147,25 @@ INLINE int fits(int shape, const struct tensor *t)
     return 0;
 }
 
-/* In a copy of variant v's launch. patched: whether maps are patched images; else the driver encodes them. */
-INLINE int patch(const struct ${T}_state *k, int shape, int v, int patched, const struct ${NAME}_args *args, const struct tensor *t, uint64_t *word, struct ${T}_error *error)
+/* In a copy of variant v's launch, where `slot` has it loaded. encoder: where the driver encodes maps, what is loaded;
+ * NULL: images are patched. 0, or why it is none. */
+INLINE int fill_launch(const struct ${T}_state *encoder, const struct ${T}_slot *slot, int shape, int v, const struct ${NAME}_args *args, const struct tensor *t, struct ${NAME}_params *p, struct ${T}_error *error)
 {
+//@ if shape.words then
+    unsigned char *to = (unsigned char *)p->word;
+//@ end
+//@ if shape.maps then
     int status = ${NAME}_OK;
+//@ else
+    (void)encoder;
+//@ end
+//@ if not shape.tensors then
+    (void)t;
+//@ end
+    p->function = slot->function;
+//@ if host.lists then
+    p->list = slot->list;
+//@ end
     switch (shape) {
 //@ for _, s in ipairs(shape.patches) do
     ${s.cases} /* ${s.what} */
@@ -151,8 +173,11 @@ INLINE int patch(const struct ${T}_state *k, int shape, int v, int patched, cons
         break;
 //@ end
     }
-    (void)k, (void)v, (void)patched, (void)args, (void)t, (void)word, (void)error;
-    return status;
+//@ if shape.maps then
+    return status ? status : count_work(args, v, slot->resident, p, error);
+//@ else
+    return count_work(args, v, slot->resident, p, error);
+//@ end
 }
 
 //@ if host.tuned then

@@ -24,20 +24,19 @@ INLINE int put_grid(const int64_t *n, uint32_t *grid, struct ${T}_error *error)
 }
 //@ if host.part.maps then
 
-/* A tensor's map in a copy of its image; where the driver encodes maps, by it. The first failure stays in *status. */
-INLINE void put_map(const struct ${T}_state *k, int patched, const struct map *m, uint64_t *map, const struct tensor *t, int rank, uint64_t bytes, int *status, struct ${T}_error *error)
+/* A tensor's map in a copy of its image; where the driver encodes maps, by it. */
+INLINE int put_map(const struct ${T}_state *encoder, const struct map *m, uint64_t *map, const struct tensor *t, int rank, uint64_t bytes, struct ${T}_error *error)
 {
-    if (patched)
-        patch_map(map, t, rank, bytes);
-    else if (!*status)
-        *status = encode_map(k, m, map, t, error);
+    if (encoder)
+        return encode_map(encoder, m, map, t, error);
+    patch_map(map, t, rank, bytes);
+    return ${T}_OK;
 }
 //@     if host.part.pointers then
 
 /* The same of slices with addresses of their own: to the map's address, ${map.base}, the kernel adds a slice's by two
  * coordinates, of which the low one has ${map.low_bits} bits and counts ${map.unit} bytes. They are in the place of dimension 0. */
-INLINE void put_map_of_slices(const struct ${T}_state *k, int patched, const struct map *m, uint64_t *map,
-                              const struct tensor *t, int rank, uint64_t bytes, int *status, struct ${T}_error *error)
+INLINE int put_map_of_slices(const struct ${T}_state *encoder, const struct map *m, uint64_t *map, const struct tensor *t, int rank, uint64_t bytes, struct ${T}_error *error)
 {
     struct tensor all;
     int d;
@@ -51,7 +50,7 @@ INLINE void put_map_of_slices(const struct ${T}_state *k, int patched, const str
         all.dim[d + 1] = t->dim[d];
         all.stride[d + 1] = d + 1 < rank ? t->stride[d] : 1;
     }
-    put_map(k, patched, m, map, &all, rank + 1, bytes, status, error);
+    return put_map(encoder, m, map, &all, rank + 1, bytes, error);
 }
 //@     end
 //@ end
