@@ -53,15 +53,10 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
     return ${T}_OK;
 }
 
-APART static int params_of_strided(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p)
-{
-    return params_of_ordinary(kernel, args, 0, p);
-}
-
 /* What follows it; launch calls it without a detour through the linker's table. */
 TOGETHER APART static int prepare(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p, struct ${T}_error *error)
 {
-    if (all_dense(args) ? params_of_ordinary(kernel, args, 1, p) : params_of_strided(kernel, args, p))
+    if (LIKELY(all_dense(args)) ? params_of_ordinary(kernel, args, 1, p) : params_of_ordinary(kernel, args, 0, p))
         return ${T}_OK;
     return params_of_any(kernel, args, p, error);
 }
