@@ -7,9 +7,8 @@
 /* Any arguments: those that are refused, empty tensors, maps that the driver encodes. */
 APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p, struct ${T}_error *error)
 {
-    const struct target *target = kernel->state.target ? &targets[kernel->state.target - 1] : NULL;
     struct tensor t[tensor_count];
-    int v, last, status = check_arguments(args, error);
+    int status = check_arguments(args, error);
     if (status)
         return status;
     resolve(args, 0, t);
@@ -18,10 +17,11 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
     if (!status)
         place_empty(${of}t);
 //@ end
-    if (!target)
+    if (!kernel->state.target)
         return status ? status : REFUSE("the kernel is not loaded");
-    last = target->first + target->own - 1;
-    v = target->first;
+    const struct target *target = &targets[kernel->state.target - 1];
+    const int last = target->first + target->own - 1;
+    int v = target->first;
 //@ if host.body then
 #ifdef KERNEL_TUNED
 //@ end
@@ -54,7 +54,7 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
 }
 
 /* What follows it; launch calls it without a detour through the linker's table. */
-TOGETHER APART static int prepare(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p, struct ${T}_error *error)
+TOGETHER static int prepare(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p, struct ${T}_error *error)
 {
     if (LIKELY(all_dense(args)) ? params_of_ordinary(kernel, args, 1, p) : params_of_ordinary(kernel, args, 0, p))
         return ${T}_OK;
@@ -154,7 +154,6 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
 //@ end
     struct ${NAME}_params p ALIGNED;
     struct launch_attribute attribute[2];
-    struct launch_config config;
     void *arguments[] = {p.word}; /* one struct is the kernel's only parameter; the driver copies it */
     int result, status = prepare(kernel, args, &p, error);
     if (status || p.grid[0] == 0)
@@ -164,10 +163,9 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
 //@ end
 //@ if host.body or host.lists then
     if (p.list) {
-        uint32_t grid[3] = {1, 1, 1};
-        grid[0] = p.list_grid;
-        config = configure(attribute, grid, p.list_threads, 0, stream${list});
-        result = kernel->state.driver.launch(&config, p.list, arguments, NULL);
+        const uint32_t grid[3] = {p.list_grid, 1, 1};
+        const struct launch_config before = configure(attribute, grid, p.list_threads, 0, stream${list});
+        result = kernel->state.driver.launch(&before, p.list, arguments, NULL);
         if (result)
             return driver_fault(error, result, "cuLaunchKernelEx of its list of turns", ${title});
     }
@@ -175,7 +173,7 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
 //@ if host.body then
 #endif
 //@ end
-    config = configure(attribute, p.grid, p.threads, p.shared_bytes, stream${more});
+    const struct launch_config config = configure(attribute, p.grid, p.threads, p.shared_bytes, stream${more});
     result = kernel->state.driver.launch(&config, p.function, arguments, NULL);
 //@ if host.debug then
     if (result && error) {

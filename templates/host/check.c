@@ -6,7 +6,7 @@
 
 //@ if host.part.sizes then
 /* A size, before any formula over it is computed. */
-APART ${STATIC}int check_size(const char *name, long long size, long long most, long long multiple, struct ${T}_error *error)
+${STATIC}int check_size(const char *name, long long size, long long most, long long multiple, struct ${T}_error *error)
 {
     if (size < 0)
         return REFUSE("%s is %lld, which is no size; write 0 or more", name, size);
@@ -20,8 +20,8 @@ APART ${STATIC}int check_size(const char *name, long long size, long long most, 
 //@ end
 INLINE int is_empty(const struct tensor *t, int rank)
 {
-    int empty = 0, d;
-    for (d = 0; d < rank; d++)
+    int empty = 0;
+    for (int d = 0; d < rank; d++)
         empty |= t->dim[d] <= 0;
     return empty;
 }
@@ -34,14 +34,13 @@ INLINE int is_empty(const struct tensor *t, int rank)
 /* The map of an empty tensor lies where the first other tensor does: a load whose box is outside of its map touches the
  * map's address [H200], and a tensor of no elements need not have memory. What a box inside would bring, as the map's
  * extent is 1, no kernel uses: there is no such element. */
-APART ${STATIC}void place_empty(${OF}struct tensor *tensor)
+${STATIC}void place_empty(${OF}struct tensor *tensor)
 {
     uint64_t address = 0;
-    int i;
-    for (i = ${of}tensor_count; i-- > 0;)
+    for (int i = ${of}tensor_count; i-- > 0;)
         if (!is_empty(&tensor[i], (int)${of}tensors[i].rank)${kept})
             address = tensor[i].address & ~(uint64_t)127;
-    for (i = 0; i < ${of}tensor_count; i++)
+    for (int i = 0; i < ${of}tensor_count; i++)
         if (address && is_empty(&tensor[i], (int)${of}tensors[i].rank)${kept})
             tensor[i].address = address;
 }
@@ -50,10 +49,9 @@ APART ${STATIC}void place_empty(${OF}struct tensor *tensor)
 /* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^${map.stride_bits} bytes, none of a
  * tensor that is written below its row. And, of a target, what its variant that asks least does: the tensor that keeps
  * it from being taken, and what would do. target 0: none. */
-APART ${STATIC}int check_tensors(${OF}const struct tensor *tensor, int target, struct ${T}_error *error)
+${STATIC}int check_tensors(${OF}const struct tensor *tensor, int target, struct ${T}_error *error)
 {
-    int i, d;
-    for (i = 0; i < ${of}tensor_count; i++) {
+    for (int i = 0; i < ${of}tensor_count; i++) {
         const struct ${T}_tensor *about = &${of}tensors[i];
         const struct rule *r = target ? &${of}rules[(target - 1) * ${of}tensor_count + i] : NULL;
         const struct tensor *t = &tensor[i];
@@ -62,7 +60,7 @@ APART ${STATIC}int check_tensors(${OF}const struct tensor *tensor, int target, s
         const unsigned long long address = t->address, element = about->element_bytes;
         const unsigned long long align = r ? r->align : 1, end = ((uint64_t)1 << ${map.stride_bits}) / element, bytes = (uint64_t)row * element;
 //@ if host.part.operands then
-        for (d = 0; d < rank; d++) {
+        for (int d = 0; d < rank; d++) {
             const long long extent = t->dim[d];
             if (extent < 0 && ${of}operands[i].signs >> d & 1)
                 return REFUSE("extent %d of %s is %lld; the sizes must not make it negative", d, about->name, extent);
@@ -92,7 +90,7 @@ APART ${STATIC}int check_tensors(${OF}const struct tensor *tensor, int target, s
 //@ end
             return REFUSE("%s is 0x%llx, no multiple of %llu bytes; move the tensor's start, to 0x%llx for example "
                           "[%s]", about->name, address, align, address - address % align, r->map ? "${map.address_align}" : "ALIGN");
-        for (d = 0; d + 1 < rank; d++) {
+        for (int d = 0; d + 1 < rank; d++) {
             const long long stride = t->stride[d];
             const unsigned long long step = pitch(t, d, element);
             if (t->dim[d] > 1 && (unsigned long long)stride >= end)
@@ -122,7 +120,7 @@ APART ${STATIC}int check_tensors(${OF}const struct tensor *tensor, int target, s
 //@ if host.part.windows then
 
 /* An image along which no window lies, as no driver takes it, or one that is too long for the walk. */
-APART ${STATIC}int refuse_picture(const char *tensor, int dim, int64_t pixels, int takes, struct ${T}_error *error)
+${STATIC}int refuse_picture(const char *tensor, int dim, int64_t pixels, int takes, struct ${T}_error *error)
 {
     return REFUSE("dim %d of %s is %lld pixels; with its padding a window takes %d, and up to 2147483647 can be",
                   dim + 1, tensor, (long long)pixels, takes);
@@ -130,7 +128,7 @@ APART ${STATIC}int refuse_picture(const char *tensor, int dim, int64_t pixels, i
 //@ end
 //@ if host.part.workspace then
 
-APART ${STATIC}int refuse_workspace(const void *workspace, const char *bytes, struct ${T}_error *error)
+${STATIC}int refuse_workspace(const void *workspace, const char *bytes, struct ${T}_error *error)
 {
     if (!workspace)
         return REFUSE("workspace is NULL; pass the device address of %s, zero before the first launch", bytes);

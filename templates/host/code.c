@@ -121,7 +121,7 @@ static const struct rule rules[] = {
 //@         end
 #define MAP_${number}() ${image}
 //@     end
-static const struct map maps[] = {
+//@     local rows = {}
 //@     for n, m in ipairs(host.map) do
 //@         local number = n - 1
 //@         local row = m.targets .. ", " .. csv { m.dtype, m.swizzle, m.promotion, m.rank, m.element_bytes }
@@ -131,9 +131,10 @@ static const struct map maps[] = {
 //@             if m.window_dims == 0 then lower, upper, step = "0", "0", "0" end
 //@             row = row .. ", " .. m.window_dims .. ", {" .. lower .. "}, {" .. upper .. "}, {" .. step .. "}"
 //@         end
-    {"${m.name}", ${row}},
+//@         rows[n] = '{"' .. m.name .. '", ' .. row .. "}"
 //@     end
-};
+//@     local all = csv(rows)
+static const struct map maps[] = {${all}};
 //@     if host.tuned then
 /* By variant: those that its parameter holds, in order. */
 //@         local rows = {}

@@ -10,13 +10,12 @@ TOGETHER MARK(target("avx")) static void *copy_avx(void *to, const void *from, s
 {
     enum { turns = sizeof(struct ${NAME}_params) / sizeof(lanes) };
     const size_t last = sizeof(struct ${NAME}_params) - sizeof(lanes);
-    int i;
+    (void)bytes;
 #pragma GCC unroll 256
-    for (i = 0; i < turns; i++)
+    for (int i = 0; i < turns; i++)
         ((lanes *)to)[i] = ((const lanes *)from)[i];
     *(lanes *)((unsigned char *)to + last) = *(const lanes *)((const unsigned char *)from + last);
     __builtin_ia32_vzeroupper(); /* compilers add it by themselves only where they optimise */
-    (void)bytes;
     return to;
 }
 #define COPY (__builtin_cpu_supports("avx") ? copy_avx : memcpy)

@@ -41,8 +41,7 @@ struct loader { /* what load works on */
 };
 
 /* Functions by name, into pointers that lie one behind the other; library NULL: they are there. Returns the first name
- * for which there is none, NULL: there is none such. A name behind a `?` need not be there. POSIX: a function's address
- * is as a void *. */
+ * that is missing, or NULL; one behind a `?` may be. POSIX: a function's address is as a void *. */
 static const char *find_symbols(void *library, const char *const *name, size_t count, void *functions)
 {
     for (size_t i = 0; i < count; i++) {
@@ -77,16 +76,15 @@ static int open_driver(struct loader *l, const struct ${T}_driver *driver)
     static const char *const files[] = {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
                                         "/run/opengl-driver/lib/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
     struct ${T}_state *k = l->k;
-    const char *missing;
     if (driver)
         k->driver = *driver;
     for (size_t i = 0; i < sizeof files / sizeof *files && !k->library && !driver; i++)
         k->library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
     if (!k->library && !driver)
         return fail(l->error, ${T}_NO_DRIVER, 0, "no CUDA driver: the loader finds no libcuda.so.1");
-    missing = find_symbols(k->library, calls, sizeof calls / sizeof *calls, &k->driver);
+    const char *missing = find_symbols(k->library, calls, sizeof calls / sizeof *calls, &k->driver);
     if (missing && driver)
-        return fail(l->error, ${T}_INVALID, 0, "the driver's table lacks an entry point, %s; only max_active_clusters may be NULL, and "
-                    "encoders where no tensor map is used", missing);
+        return fail(l->error, ${T}_INVALID, 0, "the driver's table lacks an entry point, %s; only max_active_clusters "
+                    "may be NULL, and encoders where no tensor map is used", missing);
     return missing ? fail(l->error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no %s", missing) : ${T}_OK;
 }

@@ -3,50 +3,46 @@
 //@ local T, of = host.types, host.shared and "l->of->" or ""
 //@ local its = host.shared and "of->" or ""
 //@ local name = host.shared and "of->name" or '"' .. host.name .. '"'
-/* Looks at the device. 0, or a status. */
-static int find_device(struct loader *l)
+/* Looks at the device and chooses the target for it, of those whose blocks find the shared memory that they want: that of
+ * its compute capability, else the nearest of the same major version, else the newest whose PTX may run on later ones. */
+static int choose_target(struct loader *l)
 {
     static const int asked[] = {75, 76, 16, 97}; /* CUdevice_attributes */
     int *const value[] = {&l->major, &l->minor, &l->sm_count, &l->shared_bytes};
-    int i, result = l->k->driver.version(&l->k->driver_version);
+    struct ${T}_state *k = l->k;
+    char wanted[700];
+    size_t at = 0;
+    int i, best = 0, result = k->driver.version(&k->driver_version);
     if (result)
         return driver_fault(l->error, result, "cuDriverGetVersion", "the driver");
-    result = l->k->driver.context_device(&l->device);
+    result = k->driver.context_device(&l->device);
     if (result)
         return driver_fault(l->error, result, "cuCtxGetDevice", "the current context");
     for (i = 0; i < 4 && !result; i++)
-        result = l->k->driver.device_attribute(value[i], asked[i], l->device);
-    l->k->capability = 10 * l->major + l->minor;
-    return result ? driver_fault(l->error, result, "cuDeviceGetAttribute", "the current device") : ${T}_OK;
-}
-
-/* The target for a device whose blocks have the shared memory for it: that of its compute capability, else the nearest
- * of the same major version, else the newest whose PTX may run on later devices. */
-static int choose_target(struct loader *l)
-{
-    char wanted[700];
-    size_t at = 0;
-    int i, best = 0;
+        result = k->driver.device_attribute(value[i], asked[i], l->device);
+    if (result)
+        return driver_fault(l->error, result, "cuDeviceGetAttribute", "the current device");
+    k->capability = 10 * l->major + l->minor;
     for (i = 0; i < ${of}target_count; i++) {
         const struct target *t = &${of}targets[i];
-        const int own = 10 * t->major + t->minor, device = l->k->capability;
-        const int score = t->shared_bytes > l->shared_bytes                          ? 0
-                          : own == device                                            ? 3000 + t->exact
-                          : t->major == l->major && own < device && !t->exact        ? 2000 + own
-                          : t->newer && own < device                                 ? 1000 + own : 0;
+        const int own = 10 * t->major + t->minor;
+        const int score = t->shared_bytes > l->shared_bytes                                 ? 0
+                          : own == k->capability                                            ? 3000 + t->exact
+                          : t->major == l->major && own < k->capability && !t->exact        ? 2000 + own
+                          : t->newer && own < k->capability                                 ? 1000 + own : 0;
         const char *later = t->exact ? "" : t->newer ? " or newer" : " or newer of that major version";
         if (score > best) {
             best = score;
             l->target = t;
-            l->k->target = 1 + i;
-//@ if host.part.text then
-            l->as_ptx = t->major != l->major;
-//@ end
+            k->target = 1 + i;
         }
         if (at < sizeof wanted)
             at += (size_t)snprintf(wanted + at, sizeof wanted - at, "%s%s (%d.%d%s, %d bytes)", i ? ", " : "", t->arch,
                                    t->major, t->minor, later, t->shared_bytes);
     }
+//@ if host.part.text then
+    l->as_ptx = best && l->target->major != l->major;
+//@ end
     return best ? ${T}_OK
            : fail(l->error, ${T}_UNSUPPORTED, 0, "the current device has compute capability %d.%d and %d bytes of shared "
                   "memory for a block; the kernel was made for %s", l->major, l->minor, l->shared_bytes, wanted);
@@ -61,7 +57,7 @@ static void count_resident(struct loader *l, struct ${T}_slot *slot, int variant
     const struct ${T}_variant *v = &${of}variants[variant];
     const int blocks = (int)(v->cluster[0] * v->cluster[1] * v->cluster[2]), per_sm = ${of}images[variant].blocks_per_sm;
     struct launch_attribute attribute[2];
-    struct launch_config config = configure(attribute, v->cluster, v->threads, v->shared_bytes, NULL, v->cluster${programmatic});
+    const struct launch_config config = configure(attribute, v->cluster, v->threads, v->shared_bytes, NULL, v->cluster${programmatic});
     int clusters = 0;
     slot->resident = l->sm_count > blocks ? l->sm_count : blocks; /* a persistent grid is one cluster at least */
     if (blocks > 1 && l->k->driver.max_active_clusters &&
@@ -221,12 +217,12 @@ int ${T}_unload(struct ${T} *kernel, struct ${T}_error *error)
     struct ${T}_state *k = &kernel->state;
     struct ${T}_slot *slots = kernel->slot;
 //@ end
-    int status = ${T}_OK, v;
+    int status = ${T}_OK;
 //@ if host.part.debug then
     if (k->debug && !debug_records(k, slot_count)->kind)
         ${T}_debug_report(kernel, NULL, NULL);
 //@ end
-    for (v = 0; v < ${its}slot_count; v++) {
+    for (int v = 0; v < ${its}slot_count; v++) {
         int result = slots[v].module ? k->driver.module_unload(slots[v].module) : 0;
         if (result && !status)
             status = driver_fault(error, result, "cuModuleUnload", ${name});
@@ -258,7 +254,6 @@ ${function_name}(struct ${T} *kernel, const struct ${T}_driver *driver, ${WANTED
 //@ end
     struct ${T}_driver table; /* the caller's may lie in what is loaded */
     struct loader l;
-    int status, v;
     if (driver)
         table = *driver;
     memset(k, 0, sizeof *k);
@@ -275,8 +270,7 @@ ${function_name}(struct ${T} *kernel, const struct ${T}_driver *driver, ${WANTED
     l.wanted = wanted;
 //@ end
     l.error = error;
-    status = open_driver(&l, driver ? &table : NULL);
-    status = status ? status : find_device(&l);
+    int status = open_driver(&l, driver ? &table : NULL);
     status = status ? status : choose_target(&l);
 //@ if host.part.tuned then
     if (!status)
@@ -285,7 +279,7 @@ ${function_name}(struct ${T} *kernel, const struct ${T}_driver *driver, ${WANTED
 //@ if host.part.debug then
     status = status ? status : debug_memory(&l);
 //@ end
-    for (v = 0; !status && v < l.target->count; v++)
+    for (int v = 0; !status && v < l.target->count; v++)
 //@ if host.part.tuned then
         if (is_wanted(&l, l.target->first + v))
 //@     deeper()

@@ -27,14 +27,13 @@ static void work_around(const struct ${T}_state *k, uint64_t *map)
 
 //@ end
 /* A tensor's map by the driver's encoder; `map` is written only on success. */
-APART ${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, uint64_t *map, const struct tensor *t, struct ${T}_error *error)
+${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, uint64_t *map, const struct tensor *t, struct ${T}_error *error)
 {
     static const uint32_t element_stride[5] = {1, 1, 1, 1, 1};
     unsigned char room[128 + 63]; /* the driver wants a multiple of 64 */
     unsigned char *aligned = room + (64 - (uintptr_t)room % 64) % 64;
-    void *address = (void *)(uintptr_t)map_address(t);
+    void *at = (void *)(uintptr_t)map_address(t);
     uint64_t dim[5], stride[5];
-    int result;
     for (int d = 0; d < 5; d++) {
         dim[d] = map_dim(t, (int)m->rank, d);
         stride[d] = map_stride(t, (int)m->rank, d, m->element_bytes);
@@ -42,16 +41,14 @@ APART ${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, u
 //@ local call = '"cuTensorMapEncodeTiled"'
 //@ if host.part.windows then
 //@     call = 'm->windows ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled"'
-    if (m->windows)
-        result = k->driver.encode_im2col(aligned, m->dtype, m->rank, address, dim, stride, m->lower, m->upper,
-                                         m->box[0], m->box[m->rank - 1], m->step, 0, m->swizzle, m->promotion, 0);
-    else
-//@     deeper()
-//@ end
-    result = k->driver.encode_tiled(aligned, m->dtype, m->rank, address, dim, stride, m->box, element_stride, 0,
-                                    m->swizzle, m->promotion, 0);
-//@ if host.part.windows then
-//@     shallower()
+    const int result =
+        m->windows ? k->driver.encode_im2col(aligned, m->dtype, m->rank, at, dim, stride, m->lower, m->upper, m->box[0],
+                                             m->box[m->rank - 1], m->step, 0, m->swizzle, m->promotion, 0)
+                   : k->driver.encode_tiled(aligned, m->dtype, m->rank, at, dim, stride, m->box, element_stride, 0,
+                                            m->swizzle, m->promotion, 0);
+//@ else
+    const int result = k->driver.encode_tiled(aligned, m->dtype, m->rank, at, dim, stride, m->box, element_stride, 0,
+                                              m->swizzle, m->promotion, 0);
 //@ end
     if (result)
         return driver_fault(error, result, ${call}, m->name);

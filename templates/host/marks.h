@@ -8,6 +8,6 @@
 #endif
 #define APART MARK(noinline)
 #define COLD MARK(noinline, cold)
-#define TOGETHER MARK(hot)
+#define TOGETHER MARK(noinline, hot)
 #define INLINE static inline MARK(always_inline, unused)
 #define ALIGNED MARK(aligned(64))

@@ -5,14 +5,13 @@
 static int join(const char *const *chunk, char **text, struct ${T}_error *error)
 {
     size_t bytes = 1, at = 0;
-    int i;
-    for (i = 0; chunk[i]; i++)
+    for (int i = 0; chunk[i]; i++)
         bytes += strlen(chunk[i]);
     *text = (char *)malloc(bytes);
     if (!*text)
         return fail(error, ${T}_NO_MEMORY, 0, "no memory for the kernel's text");
-    for (i = 0; chunk[i]; at += strlen(chunk[i++]))
-        memcpy(*text + at, chunk[i], strlen(chunk[i]) + 1);
+    for (; *chunk; at += strlen(*chunk++))
+        memcpy(*text + at, *chunk, strlen(*chunk) + 1);
     return ${T}_OK;
 }
 //@ if host.part.source then
@@ -26,8 +25,8 @@ static void close_compiler(struct compiler *c)
     memset(c, 0, sizeof *c);
 }
 
-/* Opens the newest NVRTC of a folder where CUDA is, else the loader's. libnvrtc looks for its builtins by bare name when
- * it compiles, which finds them only if they are open by then. */
+/* The newest NVRTC of a folder where CUDA is, else the loader's. libnvrtc looks for its builtins by bare name when it
+ * compiles, which finds them only if they are open by then. */
 static int open_compiler(struct compiler *c, struct ${T}_error *error)
 {
     static const char *const calls[] = { /* the members of struct compiler */
@@ -40,8 +39,7 @@ static int open_compiler(struct compiler *c, struct ${T}_error *error)
     enum { newest = 199, oldest = 120, folders = sizeof below / sizeof *below }; /* versions, of 19.9 and 12.0 */
     char path[4096];
     int major = 0, minor = 0;
-    size_t i;
-    for (i = 0; i < folders * (sizeof roots / sizeof *roots); i++) {
+    for (size_t i = 0; i < folders * (sizeof roots / sizeof *roots); i++) {
         const char *root = roots[i / folders], *folder = below[i % folders];
         int v = root && strlen(root) < sizeof path - 100 ? newest : 0;
         for (; v >= oldest && !c->library; v--) {
@@ -53,7 +51,7 @@ static int open_compiler(struct compiler *c, struct ${T}_error *error)
                 close_compiler(c);
         }
     }
-    for (i = 0; i < sizeof names / sizeof *names && !c->library; i++)
+    for (size_t i = 0; i < sizeof names / sizeof *names && !c->library; i++)
         c->library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
     if (!c->library)
         return fail(error, ${T}_NO_COMPILER, 0,
@@ -75,22 +73,22 @@ static int compile(struct loader *l, int variant, char **code)
     char architecture[64], file[1024], *text = NULL;
     void *program = NULL;
     size_t bytes = 0;
-    int i, result, unread, told, what, status = c->library ? ${T}_OK : open_compiler(&l->compiler, l->error);
+    int status = c->library ? ${T}_OK : open_compiler(&l->compiler, l->error);
     status = status ? status : join(${of}images[variant].source, &text, l->error);
     if (status)
         return status;
     snprintf(file, sizeof file, "/tilewright/%s.%s.cu", v->entry, v->arch);
     snprintf(architecture, sizeof architecture, "--gpu-architecture=%s%s", l->as_ptx ? "compute_" : "sm_", v->arch + 3);
     option[0] = architecture;
-    for (i = 0; i < ${of}option_count; i++)
+    for (int i = 0; i < ${of}option_count; i++)
         option[1 + i] = ${of}options[i];
-    result = c->create(&program, text, file, 0, NULL, NULL);
+    int result = c->create(&program, text, file, 0, NULL, NULL);
     free(text);
     if (result)
         return fail(l->error, ${T}_COMPILE, result, "nvrtcCreateProgram failed with nvrtcResult %d", result);
     result = c->compile(program, 1 + ${of}option_count, option);
-    what = result ? a_log : l->as_ptx ? a_ptx : a_cubin;
-    unread = c->size[what](program, &bytes);
+    const int what = result ? a_log : l->as_ptx ? a_ptx : a_cubin;
+    int unread = c->size[what](program, &bytes);
     *code = text = unread ? NULL : (char *)malloc(bytes + 1);
     if (text) {
         text[bytes] = '\0';
@@ -99,7 +97,7 @@ static int compile(struct loader *l, int variant, char **code)
     c->destroy(&program);
     if (!result && !unread)
         return text ? ${T}_OK : fail(l->error, ${T}_NO_MEMORY, 0, "no memory for the compiled kernel");
-    told = !unread && text && *text;
+    const int told = !unread && text && *text;
     result = result ? result : unread;
     return fail(l->error, ${T}_COMPILE, result, told ? "%s" : "NVRTC fails on %s with nvrtcResult %d", told ? text : file, result);
 }
