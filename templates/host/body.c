@@ -1,6 +1,7 @@
 //@ -- A kernel's functions but for what its own names stand in: of the kernel `name`, or, where kernels share them, of
 //@ -- KERNEL, a macro that each defines.
 //@ param host table
+//@ param dense text
 //@ local NAME, T = host.name, host.types
 //@ local of = host.shared and "&tables, " or ""
 //@ local title = host.body and "tables.name" or '"' .. NAME .. '"'
@@ -56,7 +57,7 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
 /* What follows it; launch calls it without a detour through the linker's table. */
 TOGETHER static int prepare(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p, struct ${T}_error *error)
 {
-    if (LIKELY(all_dense(args)) ? params_of_ordinary(kernel, args, 1, p) : params_of_ordinary(kernel, args, 0, p))
+    if (LIKELY(${dense}) ? params_of_ordinary(kernel, args, 1, p) : params_of_ordinary(kernel, args, 0, p))
         return ${T}_OK;
     return params_of_any(kernel, args, p, error);
 }

@@ -92,7 +92,7 @@ ${STATIC}int check_tensors(${OF}const struct tensor *tensor, int target, struct 
                           "[%s]", about->name, address, align, address - address % align, r->map ? "${map.address_align}" : "ALIGN");
         for (int d = 0; d + 1 < rank; d++) {
             const long long stride = t->stride[d];
-            const unsigned long long step = pitch(t, d, element);
+            const unsigned long long step = t->dim[d] > 1 ? (uint64_t)stride * element : 0;
             if (t->dim[d] > 1 && (unsigned long long)stride >= end)
                 return REFUSE("%s_stride[%d] is %lld elements of %u bytes; strides are 0 or more and below 2^${map.stride_bits} bytes, "
                               "%llu elements [${map.stride}]", about->name, d, stride, (unsigned)element, end);

@@ -3,10 +3,6 @@
 //@ param host table
 //@ param shape table
 //@ local NAME, T = host.name, host.types
-//@ if not host.shared then
-/* ---- the kernels ----------------------------------------------------------------------------------------------- */
-
-//@ end
 //@ for n, i in ipairs(host.image) do
 //@     local number = n - 1
 //@     if i.source_chunks > 0 then
@@ -95,7 +91,7 @@ static const struct rule rules[] = {
 //@ for _, g in ipairs(host.target) do
 //@     local rows = {}
 //@     for n, r in ipairs(g.rule) do
-//@         local row = { "at_" .. r.tensor, r.align, r.whole_rows, r.map }
+//@         local row = { r.align, r.whole_rows, r.map }
 //@         if host.part.fixed then
 //@             local fixed = {}
 //@             for _, f in ipairs(r.fixed) do
@@ -103,7 +99,7 @@ static const struct rule rules[] = {
 //@                 fixed[f.dim + 1] = f.stride
 //@             end
 //@             if #fixed == 0 then fixed[1] = 0 end
-//@             row[5] = "{" .. csv(fixed) .. "}"
+//@             row[4] = "{" .. csv(fixed) .. "}"
 //@         end
 //@         rows[n] = "{" .. csv(row) .. "},"
 //@     end

@@ -8,13 +8,12 @@
 typedef uint64_t lanes __attribute__((vector_size(32), aligned(8), may_alias));
 TOGETHER MARK(target("avx")) static void *copy_avx(void *to, const void *from, size_t bytes)
 {
-    enum { turns = sizeof(struct ${NAME}_params) / sizeof(lanes) };
-    const size_t last = sizeof(struct ${NAME}_params) - sizeof(lanes);
+    enum { all = sizeof(struct ${NAME}_params), step = sizeof(lanes) };
     (void)bytes;
 #pragma GCC unroll 256
-    for (int i = 0; i < turns; i++)
+    for (int i = 0; i < all / step; i++)
         ((lanes *)to)[i] = ((const lanes *)from)[i];
-    *(lanes *)((unsigned char *)to + last) = *(const lanes *)((const unsigned char *)from + last);
+    *(lanes *)((unsigned char *)to + all - step) = *(const lanes *)((const unsigned char *)from + all - step);
     __builtin_ia32_vzeroupper(); /* compilers add it by themselves only where they optimise */
     return to;
 }

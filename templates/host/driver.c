@@ -4,19 +4,7 @@
 /* ---- load ------------------------------------------------------------------------------------------------------ */
 
 //@ if host.part.source then
-/* NVRTC. Signatures are those of nvrtc.h of CUDA 12 and 13; a program is a void *. */
-enum { a_cubin, a_ptx, a_log, texts }; /* what it gives */
-struct compiler {
-    void *builtins, *library;
-    int (*version)(int *major, int *minor);
-    int (*create)(void **program, const char *source, const char *name, int headers, const char *const *header,
-                  const char *const *header_name);
-    int (*destroy)(void **program);
-    int (*compile)(void *program, int options, const char *const *option);
-    int (*size[texts])(void *program, size_t *bytes);
-    int (*read[texts])(void *program, char *bytes);
-};
-
+enum { a_cubin, a_ptx, a_log, texts }; /* what NVRTC gives */
 //@ end
 struct loader { /* what load works on */
     struct ${T}_state *k;
@@ -36,7 +24,14 @@ struct loader { /* what load works on */
     int as_ptx; /* for a device newer than the target, and one that takes no binaries at all, an emulated one */
 //@ end
 //@ if host.part.source then
-    struct compiler compiler;
+    void *builtins, *nvrtc; /* NVRTC, whose calls follow, as nvrtc.h of CUDA 12 and 13 has them; a program is a void * */
+    int (*version)(int *major, int *minor);
+    int (*create)(void **program, const char *source, const char *name, int headers, const char *const *header,
+                  const char *const *header_name);
+    int (*destroy)(void **program);
+    int (*compile)(void *program, int options, const char *const *option);
+    int (*size[texts])(void *program, size_t *bytes);
+    int (*read[texts])(void *program, char *bytes);
 //@ end
 };
 

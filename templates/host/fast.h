@@ -39,12 +39,6 @@ INLINE struct launch_config configure(struct launch_attribute *attribute, const 
 
 INLINE int64_t stride_of(int dense, int64_t given, int64_t otherwise) { return dense || !given ? otherwise : given; }
 
-/* The bytes from one index of dimension d to the next, where there are several. */
-INLINE uint64_t pitch(const struct tensor *t, int d, uint64_t bytes)
-{
-    return t->dim[d] > 1 ? (uint64_t)t->stride[d] * bytes : 0;
-}
-
 /* What of a tensor lies below the alignment mask + 1: of its address, its pitches and, where whole_rows asks for them,
  * its rows. */
 INLINE uint64_t unaligned(const struct tensor *t, int rank, uint64_t bytes, uint64_t mask, int whole_rows)
@@ -53,7 +47,7 @@ INLINE uint64_t unaligned(const struct tensor *t, int rank, uint64_t bytes, uint
     if (mask >= bytes) {
 //@ for d = 1, host.rank - 1 do
 //@     local before = d - 1
-        low |= rank > ${d} ? pitch(t, ${before}, bytes) : 0;
+        low |= rank > ${d} && t->dim[${before}] > 1 ? (uint64_t)t->stride[${before}] * bytes : 0;
 //@ end
         low |= whole_rows ? (uint64_t)t->dim[rank - 1] * bytes : 0;
     }

@@ -173,7 +173,7 @@
 #define KERNEL ${host.name}
 #include "tilewright_host.h"
 //@ else
-//@     include "host/body.c" host = host
+//@     include "host/body.c" host = host, dense = shape.dense
 //@ end
 //@ if host.tuned then
 //@     local NAME = host.name

@@ -117,11 +117,15 @@ static int load_variant(struct loader *l, struct ${T}_slot *slot, int variant)
     enum { ${codes} }; /* as in cuda.h */
     const struct ${T}_driver *driver = &l->k->driver;
     const struct ${T}_variant *v = &${of}variants[variant];
+//@ if host.part.cubin or host.part.ptx or host.part.lists then
     const struct image *image = &${of}images[variant];
+//@ end
 //@ if host.part.text then
     int result, status = ${T}_OK;
     do {
         char *code = NULL;
+//@     -- Where there is nothing but sources, each variant has one.
+//@     local sources = host.part.source and not host.part.cubin and not host.part.ptx
 //@     local code = host.part.cubin and "code ? code : image->cubin" or "code"
 //@     local any = "image->source"
 //@     if host.part.ptx then
@@ -140,7 +144,8 @@ static int load_variant(struct loader *l, struct ${T}_slot *slot, int variant)
 //@     end
         result = status ? 0 : driver->module_load(&slot->module, ${code});
         free(code);
-    } while (result == no_binary_for_gpu && ${any} && !l->as_ptx++);
+//@     local again = sources and "!l->as_ptx++" or any .. " && !l->as_ptx++"
+    } while (result == no_binary_for_gpu && ${again});
     if (status)
         return status;
 //@ else
@@ -289,7 +294,7 @@ ${function_name}(struct ${T} *kernel, const struct ${T}_driver *driver, ${WANTED
 //@     shallower()
 //@ end
 //@ if host.part.source then
-    close_compiler(&l.compiler);
+    close_compiler(&l);
 //@ end
 //@ if host.part.maps then
     status = status ? status : check_images(&l);

@@ -6,7 +6,10 @@
 //@ if not host.shared then
 /* ---- patch: the parameter ---------------------------------------------------------------------------------------- */
 
-//@     include "host/put.h" host = host
+//@     if host.part.maps then
+//@         include "host/put.h" host = host
+
+//@     end
 //@ end
 
 /* Launches by variant, but for their tensors, sizes and grid. */
@@ -104,7 +107,8 @@ static int check_arguments(const struct ${NAME}_args *args, struct ${T}_error *e
 enum { clusters = ${clusters}, programmatic = ${programmatic} }; /* whether any variant has them */
 
 //@ end
-/* What a variant has, into its launch: blocks along x, y and z, items that they count and lists of turns. */
+/* What a variant has, into its launch: blocks along x, y and z, where an extent of 0 anywhere stores zeros, items that
+ * they count and lists of turns. */
 INLINE int count_work(const struct ${NAME}_args *args, int v, int64_t sm_count, struct ${NAME}_params *p, struct ${T}_error *error)
 {
     int64_t n[5] = {1, 1, 1, 0, 0};
@@ -129,7 +133,11 @@ INLINE int count_work(const struct ${NAME}_args *args, int v, int64_t sm_count, 
 //@ if host.lists then
     p->list_grid = (uint32_t)n[4];
 //@ end
+//@ if host.shared then
     return put_grid(n, p->grid, error);
+//@ else
+    //@ include "host/grid.c" host = host, grid = "p->grid"
+//@ end
 }
 
 /* Whether the tensors are aligned as variants of that shape ask. */
@@ -250,17 +258,19 @@ INLINE int is_ordinary(const struct ${NAME}_args *args, const struct tensor *t, 
     return ${all};
 }
 
-/* Whether all strides are the default ones. */
-INLINE int all_dense(const struct ${NAME}_args *args)
-{
 //@ local given = {}
 //@ for _, t in ipairs(host.tensor) do
 //@     for _, s in ipairs(t.stride) do given[#given + 1] = "args->" .. t.name .. "_stride[" .. s.index .. "]" end
 //@ end
-//@ if #given == 0 then given[1] = "0" end
-//@ local strides = table.concat(given, " | ")
-//@ if not host.has_stride then
+//@ shape.dense = #given > 0 and "(" .. table.concat(given, " | ") .. ") == 0" or "1"
+//@ if host.shared then
+/* Whether all strides are the default ones. */
+INLINE int all_dense(const struct ${NAME}_args *args)
+{
+//@     local dense = shape.dense
+//@     if #given == 0 then
     (void)args;
-//@ end
-    return (${strides}) == 0;
+//@     end
+    return ${dense};
 }
+//@ end

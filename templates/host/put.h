@@ -1,29 +1,16 @@
 //@ -- What goes into a launch's parameters by functions that refuse or call the driver where they must.
 //@ param host table
 //@ local T, map = host.types, host.map_rule
+//@ if host.shared then
 /* The grid of a launch into its parameters; an extent of 0 anywhere stores zeros. n: blocks along x, y and z, items
  * that blocks count and lists of turns, or 0. */
 INLINE int put_grid(const int64_t *n, uint32_t *grid, struct ${T}_error *error)
 {
-    const int nothing = n[0] <= 0 || n[1] <= 0 || n[2] <= 0;
-//@ if host.part.lists then
-    if ((uint64_t)n[4] > 2147483647)
-        return REFUSE("the sizes ask for %lld lists of turns, and a grid has 2147483647 blocks at most", (long long)n[4]);
-//@ end
-//@ if host.part.counted then
-    if (n[3] > 2147483647)
-        return REFUSE("the sizes ask for %lld tiles, and blocks count up to 2147483647 of them; split the work", (long long)n[3]);
-//@ end
-    if (n[0] > 2147483647 || n[1] > 65535 || n[2] > 65535)
-        return REFUSE("the sizes ask for a grid of %lld x %lld x %lld blocks, more than 2147483647 x 65535 x 65535; "
-                      "split the work", (long long)n[0], (long long)n[1], (long long)n[2]);
-    grid[0] = nothing ? 0 : (uint32_t)n[0];
-    grid[1] = nothing ? 0 : (uint32_t)n[1];
-    grid[2] = nothing ? 0 : (uint32_t)n[2];
-    return ${T}_OK;
+    //@ include "host/grid.c" host = host, grid = "grid"
 }
-//@ if host.part.maps then
 
+//@ end
+//@ if host.part.maps then
 /* A tensor's map in a copy of its image; where the driver encodes maps, by it. */
 INLINE int put_map(const struct ${T}_state *encoder, const struct map *m, uint64_t *map, const struct tensor *t, int rank, uint64_t bytes, struct ${T}_error *error)
 {

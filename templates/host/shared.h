@@ -126,6 +126,6 @@ extern "C" {
 
 //@ include "host/ordinary.c" host = host
 
-//@ include "host/body.c" host = host
+//@ include "host/body.c" host = host, dense = "all_dense(args)"
 
 #endif

@@ -1,7 +1,11 @@
 //@ -- What is known of a kernel, as rows that load and check walk.
 //@ param host table
 //@ local T = host.types
+//@ if host.shared then
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
+//@ else
+/* ---- the kernel ------------------------------------------------------------------------------------------------- */
+//@ end
 
 struct tensor { /* as one call has it: extents and strides in elements, in memory order, the innermost last */
     uint64_t address;
@@ -20,7 +24,6 @@ struct operand { /* what a tensor asks of every launch, beside its ${T}_tensor; 
 };
 //@ end
 struct rule { /* what the variant of an architecture that asks least asks of a tensor */
-    int tensor;
     uint32_t align; /* of address, pitches and, with whole_rows, of the rows; bytes */
     int whole_rows, map;
 //@ if host.part.fixed then
