@@ -14,10 +14,6 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
         return status;
     resolve(args, 0, t);
     status = check_tensors(${of}t, 0, error);
-//@ if host.body or host.part.maps then
-    if (!status)
-        place_empty(${of}t);
-//@ end
     if (!kernel->state.target)
         return status ? status : REFUSE("the kernel is not loaded");
     const struct target *target = &targets[kernel->state.target - 1];

@@ -10,7 +10,6 @@ int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tabl
                 const struct ${T}_driver *driver, const struct wanted *wanted, struct ${T}_error *error);
 int unload_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, struct ${T}_error *error);
 int check_size(const char *name, long long size, long long most, long long multiple, struct ${T}_error *error);
-int check_tensors(const struct tables *of, const struct tensor *tensor, int target, struct ${T}_error *error);
-void place_empty(const struct tables *of, struct tensor *tensor);
+int check_tensors(const struct tables *of, struct tensor *tensor, int target, struct ${T}_error *error);
 int refuse_picture(const char *tensor, int dim, int64_t pixels, int takes, struct ${T}_error *error);
 int refuse_workspace(const void *workspace, const char *bytes, struct ${T}_error *error);

@@ -26,37 +26,24 @@ INLINE int is_empty(const struct tensor *t, int rank)
     return empty;
 }
 
+//@ local alone, kept = {}, ""
+//@ if host.part.operands then alone[1] = "(tensor[i].address == 0 && " .. of .. "operands[i].may_be_null)" end
+//@ if host.part.pointers then alone[#alone + 1] = of .. "operands[i].pointers" end
+//@ if #alone > 0 then kept = " && !(" .. table.concat(alone, " || ") .. ")" end
+/* What every variant asks of tensors: no extent below 0 or past a map's, addresses, strides below 2^${map.stride_bits} bytes, none of
+ * one that is written below its row; of a target, what its variant that asks least does, and what would do; 0: none. */
+${STATIC}int check_tensors(${OF}struct tensor *tensor, int target, struct ${T}_error *error)
+{
 //@ if host.part.maps then
-//@     local alone = {}
-//@     if host.part.operands then alone[1] = "(tensor[i].address == 0 && " .. of .. "operands[i].may_be_null)" end
-//@     if host.part.pointers then alone[#alone + 1] = of .. "operands[i].pointers" end
-//@     local kept = #alone > 0 and " && !(" .. table.concat(alone, " || ") .. ")" or ""
-/* The map of an empty tensor lies where the first other tensor does: a load whose box is outside of its map touches the
- * map's address [H200], and a tensor of no elements need not have memory. What a box inside would bring, as the map's
- * extent is 1, no kernel uses: there is no such element. */
-${STATIC}void place_empty(${OF}struct tensor *tensor)
-{
-    uint64_t address = 0;
-    for (int i = ${of}tensor_count; i-- > 0;)
-        if (!is_empty(&tensor[i], (int)${of}tensors[i].rank)${kept})
-            address = tensor[i].address & ~(uint64_t)127;
-    for (int i = 0; i < ${of}tensor_count; i++)
-        if (address && is_empty(&tensor[i], (int)${of}tensors[i].rank)${kept})
-            tensor[i].address = address;
-}
-
+    uint64_t somewhere = 0;
 //@ end
-/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^${map.stride_bits} bytes, none of a
- * tensor that is written below its row. And, of a target, what its variant that asks least does: the tensor that keeps
- * it from being taken, and what would do. target 0: none. */
-${STATIC}int check_tensors(${OF}const struct tensor *tensor, int target, struct ${T}_error *error)
-{
     for (int i = 0; i < ${of}tensor_count; i++) {
         const struct ${T}_tensor *about = &${of}tensors[i];
         const struct rule *r = target ? &${of}rules[(target - 1) * ${of}tensor_count + i] : NULL;
         const struct tensor *t = &tensor[i];
         const int rank = (int)about->rank;
         const long long row = t->dim[rank - 1];
+        const int empty = is_empty(t, rank);
         const unsigned long long address = t->address, element = about->element_bytes;
         const unsigned long long align = r ? r->align : 1, end = ((uint64_t)1 << ${map.stride_bits}) / element, bytes = (uint64_t)row * element;
 //@ if host.part.operands then
@@ -69,14 +56,14 @@ ${STATIC}int check_tensors(${OF}const struct tensor *tensor, int target, struct 
         }
 //@ end
 //@ if host.part.pointers then
-        if (address == 0 && !is_empty(t, rank) && !${of}operands[i].may_be_null && ${of}operands[i].pointers)
+        if (address == 0 && !empty && !${of}operands[i].may_be_null && ${of}operands[i].pointers)
             return REFUSE("%s is NULL; pass the device address of an array of the slices' addresses", about->name);
         if (${of}operands[i].pointers && address % 8 != 0)
             return REFUSE("%s is 0x%llx, no multiple of 8 bytes, and so no array of addresses; pass that of the "
                           "slices' addresses on the device", about->name, address);
 //@ end
 //@ local null = host.part.operands and " && !" .. of .. "operands[i].may_be_null" or ""
-        if (address == 0 && !is_empty(t, rank)${null})
+        if (address == 0 && !empty${null})
             return REFUSE("%s is NULL; pass the tensor's device address", about->name);
         if (address >> ${map.address_bits} != 0)
             return REFUSE("%s is 0x%llx, at or past 2^${map.address_bits}, so no device address [${map.address}]", about->name, address);
@@ -114,7 +101,19 @@ ${STATIC}int check_tensors(${OF}const struct tensor *tensor, int target, struct 
         if (r && r->whole_rows && bytes % align != 0)
             return REFUSE("rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu "
                           "elements", about->name, row, about->dtype, align, (bytes / align + 1) * align / element);
+//@ if host.part.maps then
+        if (!somewhere && !empty${kept})
+            somewhere = address & ~(uint64_t)127;
+//@ end
     }
+//@ if host.part.maps then
+    /* The map of an empty tensor lies where the first other tensor does: a load whose box is outside of its map touches
+     * the map's address [H200], and a tensor of no elements need not have memory. What a box inside would bring, as the
+     * map's extent is 1, no kernel uses: there is no such element. */
+    for (int i = 0; i < ${of}tensor_count; i++)
+        if (somewhere && is_empty(&tensor[i], (int)${of}tensors[i].rank)${kept})
+            tensor[i].address = somewhere;
+//@ end
     return target ? REFUSE("no variant takes these arguments") : ${T}_OK;
 }
 //@ if host.part.windows then

@@ -154,7 +154,6 @@ static const char *const options[] = {${all}};
 
 //@ include "host/choice.c" host = host
 //@ end
-
 //@ if host.shared then
 //@     local row = { '"' .. NAME .. '"', "tensors", "operands", "rules", host.map_count > 0 and "maps" or "NULL" }
 //@     row[6] = "targets, images, variants"

@@ -30,14 +30,13 @@ COLD ${STATIC}int driver_fault(struct ${T}_error *error, int result, const char 
         {1, "CUDA_ERROR_INVALID_VALUE"}, {4, "CUDA_ERROR_DEINITIALIZED: the program is at its end"},
         {101, "CUDA_ERROR_INVALID_DEVICE"}, {200, "CUDA_ERROR_INVALID_IMAGE"}, {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
         {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the driver is older than the compiler"},
-        {400, "CUDA_ERROR_INVALID_HANDLE: the stream is of another context, or gone"},
+        {400, "CUDA_ERROR_INVALID_HANDLE: the stream is of another context, or gone"}, {218, "CUDA_ERROR_INVALID_PTX"},
         {700, "CUDA_ERROR_ILLEGAL_ADDRESS: of a kernel before; the context is lost"},
         {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION: of a kernel before; the context is lost"},
         {716, "CUDA_ERROR_MISALIGNED_ADDRESS: of a kernel before; the context is lost"},
-        {719, "CUDA_ERROR_LAUNCH_FAILED: of a kernel before; the context is lost"},
-        {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}, {702, "CUDA_ERROR_LAUNCH_TIMEOUT"}, {500, "CUDA_ERROR_NOT_FOUND"},
-        {218, "CUDA_ERROR_INVALID_PTX"}, {801, "CUDA_ERROR_NOT_SUPPORTED"},
-        {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"}, {0, "see cuda.h"},
+        {719, "CUDA_ERROR_LAUNCH_FAILED: of a kernel before; the context is lost"}, {500, "CUDA_ERROR_NOT_FOUND"},
+        {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}, {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
+        {801, "CUDA_ERROR_NOT_SUPPORTED"}, {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"}, {0, "see cuda.h"},
     };
     int i = 0;
     while (names[i].result != result && names[i].result)

@@ -39,8 +39,7 @@ INLINE struct launch_config configure(struct launch_attribute *attribute, const 
 
 INLINE int64_t stride_of(int dense, int64_t given, int64_t otherwise) { return dense || !given ? otherwise : given; }
 
-/* What of a tensor lies below the alignment mask + 1: of its address, its pitches and, where whole_rows asks for them,
- * its rows. */
+/* What lies below the alignment mask + 1 of a tensor's address, pitches and, with whole_rows, rows. */
 INLINE uint64_t unaligned(const struct tensor *t, int rank, uint64_t bytes, uint64_t mask, int whole_rows)
 {
     uint64_t low = t->address;

@@ -120,6 +120,7 @@ static int load_variant(struct loader *l, struct ${T}_slot *slot, int variant)
 //@ if host.part.cubin or host.part.ptx or host.part.lists then
     const struct image *image = &${of}images[variant];
 //@ end
+    void *module = NULL;
 //@ if host.part.text then
     int result, status = ${T}_OK;
     do {
@@ -142,19 +143,18 @@ static int load_variant(struct loader *l, struct ${T}_slot *slot, int variant)
         status = compile(l, variant, &code);
 //@         end
 //@     end
-        result = status ? 0 : driver->module_load(&slot->module, ${code});
+        result = status ? 0 : driver->module_load(&module, ${code});
         free(code);
 //@     local again = sources and "!l->as_ptx++" or any .. " && !l->as_ptx++"
     } while (result == no_binary_for_gpu && ${again});
     if (status)
         return status;
 //@ else
-    int result = driver->module_load(&slot->module, image->cubin);
+    int result = driver->module_load(&module, image->cubin);
 //@ end
-    if (result) {
-        slot->module = NULL;
+    if (result)
         return driver_fault(l->error, result, "cuModuleLoadData", v->entry);
-    }
+    slot->module = module;
     result = driver->module_function(&slot->function, slot->module, v->entry);
 //@ if host.part.lists then
     slot->list = NULL;

@@ -77,9 +77,9 @@ void host_parts(const struct sink *s, const struct host_parts *parts, const char
 /* ---- the launcher that kernels share ---------------------------------------------------------------------------- */
 
 /* What it has for the linker. */
-static const char *const calls[] = {"fail",          "driver_fault",   "status_words",    "load_kernel",
-                                    "unload_kernel", "encode_map",     "check_size",      "check_tensors",
-                                    "place_empty",   "refuse_picture", "refuse_workspace"};
+static const char *const calls[] = {"fail",           "driver_fault",    "status_words", "load_kernel",
+                                    "unload_kernel",  "encode_map",      "check_size",   "check_tensors",
+                                    "refuse_picture", "refuse_workspace"};
 
 static void walk(const void *model, const struct sink *s)
 {
