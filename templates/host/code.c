@@ -87,10 +87,9 @@ static const struct ${T}_tensor tensors[] = {${all}};
 //@     all = csv(rows)
 static const struct operand operands[] = {${all}};
 //@ end
-static const struct rule rules[] = {
+//@ rows = {}
 //@ for _, g in ipairs(host.target) do
-//@     local rows = {}
-//@     for n, r in ipairs(g.rule) do
+//@     for _, r in ipairs(g.rule) do
 //@         local row = { r.align, r.whole_rows, r.map }
 //@         if host.part.fixed then
 //@             local fixed = {}
@@ -101,12 +100,11 @@ static const struct rule rules[] = {
 //@             if #fixed == 0 then fixed[1] = 0 end
 //@             row[4] = "{" .. csv(fixed) .. "}"
 //@         end
-//@         rows[n] = "{" .. csv(row) .. "},"
+//@         rows[#rows + 1] = "{" .. csv(row) .. "}"
 //@     end
-//@     local line = table.concat(rows, " ")
-    ${line} /* ${g.arch} */
 //@ end
-};
+//@ all = csv(rows)
+static const struct rule rules[] = {${all}};
 //@ if host.map_count > 0 then
 
 /* Images of tensor maps; with parentheses, as a size may have any name. */

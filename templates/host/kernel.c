@@ -90,6 +90,10 @@
 //@         if i.grid[axis] ~= "1" then line("n[", d - 1, "] = ", i.grid[axis], ";") end
 //@     end
 //@     local count = table.concat(lines, " ")
+//@     for at = 1, #count do
+//@         shape.sizes = shape.sizes or count:sub(at, at + 5) == "args->"
+//@         shape.resident = shape.resident or count:sub(at, at + 7) == "sm_count"
+//@     end
 //@     local one_line = #count < 80
 //@     if not one_line then count = table.concat(lines, "\n") end
 //@     add(shape.counts, count, n - 1, "")

@@ -1,10 +1,11 @@
 //@ -- Load and unload: variants for the device, and what launches ask of the driver.
 //@ param host table
 //@ local T, of = host.types, host.shared and "l->of->" or ""
+//@ local slots = host.shared and "slots" or "kernel->slot"
 //@ local its = host.shared and "of->" or ""
 //@ local name = host.shared and "of->name" or '"' .. host.name .. '"'
-/* Looks at the device and chooses the target for it, of those whose blocks find the shared memory that they want: that of
- * its compute capability, else the nearest of the same major version, else the newest whose PTX may run on later ones. */
+/* The target for the device, whose blocks must have the shared memory for it: that of its compute capability, else the
+ * nearest of the same major version, else the newest whose PTX may run on later devices. */
 static int choose_target(struct loader *l)
 {
     static const int asked[] = {75, 76, 16, 97}; /* CUdevice_attributes */
@@ -220,7 +221,6 @@ int unload_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct ta
 int ${T}_unload(struct ${T} *kernel, struct ${T}_error *error)
 {
     struct ${T}_state *k = &kernel->state;
-    struct ${T}_slot *slots = kernel->slot;
 //@ end
     int status = ${T}_OK;
 //@ if host.part.debug then
@@ -228,7 +228,7 @@ int ${T}_unload(struct ${T} *kernel, struct ${T}_error *error)
         ${T}_debug_report(kernel, NULL, NULL);
 //@ end
     for (int v = 0; v < ${its}slot_count; v++) {
-        int result = slots[v].module ? k->driver.module_unload(slots[v].module) : 0;
+        int result = ${slots}[v].module ? k->driver.module_unload(${slots}[v].module) : 0;
         if (result && !status)
             status = driver_fault(error, result, "cuModuleUnload", ${name});
     }
@@ -241,8 +241,12 @@ int ${T}_unload(struct ${T} *kernel, struct ${T}_error *error)
 //@ end
     if (k->library)
         dlclose(k->library);
-    memset(slots, 0, (size_t)${its}slot_count * sizeof *slots);
+//@ if host.shared then
+    memset(slots, 0, (size_t)of->slot_count * sizeof *slots);
     memset(k, 0, sizeof *k);
+//@ else
+    memset(kernel, 0, sizeof *kernel);
+//@ end
     return status;
 }
 
@@ -255,18 +259,21 @@ int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tabl
 ${function_name}(struct ${T} *kernel, const struct ${T}_driver *driver, ${WANTED}struct ${T}_error *error)
 {
     struct ${T}_state *k = &kernel->state;
-    struct ${T}_slot *slots = kernel->slot;
 //@ end
     struct ${T}_driver table; /* the caller's may lie in what is loaded */
     struct loader l;
     if (driver)
         table = *driver;
+//@ if host.shared then
+    memset(slots, 0, (size_t)of->slot_count * sizeof *slots);
     memset(k, 0, sizeof *k);
-    memset(slots, 0, (size_t)${its}slot_count * sizeof *slots);
+//@ else
+    memset(kernel, 0, sizeof *kernel);
+//@ end
     memset(&l, 0, sizeof l);
     l.k = k;
 //@ if host.part.debug then
-    l.slots = slots;
+    l.slots = ${slots};
 //@ end
 //@ if host.shared then
     l.of = of;
@@ -289,7 +296,7 @@ ${function_name}(struct ${T} *kernel, const struct ${T}_driver *driver, ${WANTED
         if (is_wanted(&l, l.target->first + v))
 //@     deeper()
 //@ end
-        status = load_variant(&l, &slots[v], l.target->first + v);
+        status = load_variant(&l, &${slots}[v], l.target->first + v);
 //@ if host.part.tuned then
 //@     shallower()
 //@ end

@@ -115,7 +115,6 @@ INLINE int count_work(const struct ${NAME}_args *args, int v, int64_t sm_count, 
 //@ if #shape.counts == 1 then
 //@     local only = shape.counts[1].text
     ${only}
-    (void)v;
 //@ else
     switch (v) {
 //@     for _, c in ipairs(shape.counts) do
@@ -129,7 +128,14 @@ INLINE int count_work(const struct ${NAME}_args *args, int v, int64_t sm_count, 
 //@     end
     }
 //@ end
-    (void)args, (void)sm_count;
+//@ local unused = {}
+//@ if not shape.sizes then unused[1] = "(void)args" end
+//@ if not shape.resident then unused[#unused + 1] = "(void)sm_count" end
+//@ if #shape.counts == 1 then unused[#unused + 1] = "(void)v" end
+//@ if #unused > 0 then
+//@     local words = csv(unused)
+    ${words};
+//@ end
 //@ if host.lists then
     p->list_grid = (uint32_t)n[4];
 //@ end

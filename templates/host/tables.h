@@ -23,7 +23,7 @@ struct operand { /* what a tensor asks of every launch, beside its ${T}_tensor; 
 //@     end
 };
 //@ end
-struct rule { /* what the variant of an architecture that asks least asks of a tensor */
+struct rule { /* what the variant of a target that asks least asks of a tensor; by target, then by tensor */
     uint32_t align; /* of address, pitches and, with whole_rows, of the rows; bytes */
     int whole_rows, map;
 //@ if host.part.fixed then
