@@ -13,7 +13,8 @@ ${STATIC}int check_size(const char *name, long long size, long long most, long l
     if (size > most)
         return REFUSE("%s is %lld, past %lld, the most that the kernel counts to; split the work", name, size, most);
     if (size % multiple != 0)
-        return REFUSE("%s is %lld, no multiple of %lld; pad it to %lld", name, size, multiple, (size / multiple + 1) * multiple);
+        return REFUSE("%s is %lld, no multiple of %lld; pad it to %lld", name, size, multiple,
+                      (size / multiple + 1) * multiple);
     return ${T}_OK;
 }
 

@@ -24,7 +24,7 @@ struct loader { /* what load works on */
     int as_ptx; /* for a device newer than the target, and one that takes no binaries at all, an emulated one */
 //@ end
 //@ if host.part.source then
-    void *builtins, *nvrtc; /* NVRTC, whose calls follow, as nvrtc.h of CUDA 12 and 13 has them; a program is a void * */
+    void *builtins, *nvrtc; /* NVRTC, whose calls follow as in nvrtc.h of CUDA 12 and 13; a program is a void * */
     int (*version)(int *major, int *minor);
     int (*create)(void **program, const char *source, const char *name, int headers, const char *const *header,
                   const char *const *header_name);

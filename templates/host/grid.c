@@ -1,5 +1,5 @@
-//@ -- The blocks n of a launch, along x, y and z, into its grid; an extent of 0 anywhere stores zeros. Behind them items
-//@ -- that blocks count and lists of turns, or 0.
+//@ -- The blocks n of a launch, along x, y and z, into its grid; an extent of 0 anywhere stores zeros. Behind them
+//@ -- items that blocks count and lists of turns, or 0.
 //@ param host table
 //@ param grid text
 //@ local T = host.types
@@ -10,7 +10,8 @@ if ((uint64_t)n[4] > 2147483647)
 //@ end
 //@ if host.part.counted then
 if (n[3] > 2147483647)
-    return REFUSE("the sizes ask for %lld tiles, and blocks count up to 2147483647 of them; split the work", (long long)n[3]);
+    return REFUSE("the sizes ask for %lld tiles, and blocks count up to 2147483647 of them; split the work",
+                  (long long)n[3]);
 //@ end
 if (n[0] > 2147483647 || n[1] > 65535 || n[2] > 65535)
     return REFUSE("the sizes ask for a grid of %lld x %lld x %lld blocks, more than 2147483647 x 65535 x 65535; "

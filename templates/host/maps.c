@@ -87,7 +87,7 @@ static int check_images(struct loader *l)
                 const uint64_t constant = m->dim[rank - 1 - i];
                 t.dim[i] = (int64_t)(constant ? constant : 1 + (random[i] >> 32));
 //@ if host.part.windows then
-                if (!constant && i < rank - 1 && i >= rank - 1 - (int)m->windows) /* as long as the walk over it takes */
+                if (!constant && i < rank - 1 && i >= rank - 1 - (int)m->windows) /* as long as a walk over it is */
                     t.dim[i] = ((int64_t)1 << 20) + t.dim[i] % (((int64_t)1 << 31) - ((int64_t)1 << 21));
 //@ end
                 t.stride[i] = (int64_t)((random[5 + i] >> 28 << 4) / m->element_bytes);

@@ -55,7 +55,8 @@ struct image { /* a variant's code, what is missing is NULL; and how it is launc
     const void *cubin;
 //@ end
 //@ if host.part.text then
-//@     local texts = host.part.source and host.part.ptx and "source, *const *ptx" or host.part.ptx and "ptx" or "source"
+//@     local texts = host.part.source and "source" or "ptx"
+//@     if host.part.source and host.part.ptx then texts = "source, *const *ptx" end
     const char *const *${texts}; /* in chunks, NULL behind the last */
 //@ end
     int blocks_per_sm, shape; /* how many run at once on a multiprocessor; those of a shape have the same parameter */

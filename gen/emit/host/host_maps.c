@@ -51,7 +51,8 @@ static void write_windows(const struct host_map *m, const struct sink *s)
 /* Which bits of a map depend on the tensor: runtime/tensormap/tensormap_patches.def by halves of words. */
 static void write_patches(const struct sink *s)
 {
-    static const char *const value[] = {[DIM] = "map_dim(t, rank, %d) - 1", [STRIDE] = "map_stride(t, rank, %d, bytes)"};
+    static const char *const value[] = {
+        [DIM] = "map_dim(t, rank, %d) - 1", [STRIDE] = "map_stride(t, rank, %d, bytes)"};
     sink_array(s, "patch");
     for (int half = 0; half < 2 * WORDS; half++)
         for (int i = 0; i < PATCHES; i++) {
