@@ -1,6 +1,5 @@
 //@ -- What launches run of the launcher: functions that are expanded where a kernel's own code names its tensors.
 //@ param host table
-//@ local T, map = host.types, host.map_rule
 /* ---- what every launch runs ------------------------------------------------------------------------------------ */
 
 /* CUlaunchAttribute and CUlaunchConfig of cuda.h. */
