@@ -19,14 +19,6 @@ ${STATIC}int check_size(const char *name, long long size, long long most, long l
 }
 
 //@ end
-INLINE int is_empty(const struct tensor *t, int rank)
-{
-    int empty = 0;
-    for (int d = 0; d < rank; d++)
-        empty |= t->dim[d] <= 0;
-    return empty;
-}
-
 //@ local alone, kept = {}, ""
 //@ if host.part.operands then alone[1] = "(tensor[i].address == 0 && " .. of .. "operands[i].may_be_null)" end
 //@ if host.part.pointers then alone[#alone + 1] = of .. "operands[i].pointers" end
@@ -36,17 +28,15 @@ INLINE int is_empty(const struct tensor *t, int rank)
 ${STATIC}int check_tensors(${OF}struct tensor *tensor, int target, struct ${T}_error *error)
 {
 //@ if host.part.maps then
-    uint64_t somewhere = 0;
+    uint64_t somewhere = 0, empties = 0; /* a bit for each tensor */
 //@ end
     for (int i = 0; i < ${of}tensor_count; i++) {
         const struct ${T}_tensor *about = &${of}tensors[i];
-        const struct rule *r = target ? &${of}rules[(target - 1) * ${of}tensor_count + i] : NULL;
         const struct tensor *t = &tensor[i];
         const int rank = (int)about->rank;
         const long long row = t->dim[rank - 1];
-        const int empty = is_empty(t, rank);
-        const unsigned long long address = t->address, element = about->element_bytes;
-        const unsigned long long align = r ? r->align : 1, end = ((uint64_t)1 << ${map.stride_bits}) / element, bytes = (uint64_t)row * element;
+        const unsigned long long address = t->address, element = about->element_bytes, end = ((uint64_t)1 << ${map.stride_bits}) / element;
+        int empty = row <= 0;
 //@ if host.part.operands then
         for (int d = 0; d < rank; d++) {
             const long long extent = t->dim[d];
@@ -56,6 +46,19 @@ ${STATIC}int check_tensors(${OF}struct tensor *tensor, int target, struct ${T}_e
                 return REFUSE("extent %d of %s is %lld, past 2^${map.extent_bits}, the most of a tensor map; split the work [${map.extent}]", d, about->name, extent);
         }
 //@ end
+        if (address >> ${map.address_bits} != 0)
+            return REFUSE("%s is 0x%llx, at or past 2^${map.address_bits}, so no device address [${map.address}]", about->name, address);
+        for (int d = 0; d + 1 < rank; d++) {
+            const long long stride = t->stride[d];
+            if (t->dim[d] <= 1)
+                empty |= t->dim[d] <= 0;
+            else if ((unsigned long long)stride >= end)
+                return REFUSE("%s_stride[%d] is %lld elements of %u bytes; strides are 0 or more and below 2^${map.stride_bits} bytes, "
+                              "%llu elements [${map.stride}]", about->name, d, stride, (unsigned)element, end);
+            else if (about->out && stride < row)
+                return REFUSE("%s_stride[%d] is %lld elements, and the tensor, which is written, would overlap itself: "
+                              "its rows have %lld; write %lld or more", about->name, d, stride, row, row);
+        }
 //@ if host.part.pointers then
         if (address == 0 && !empty && !${of}operands[i].may_be_null && ${of}operands[i].pointers)
             return REFUSE("%s is NULL; pass the device address of an array of the slices' addresses", about->name);
@@ -66,10 +69,17 @@ ${STATIC}int check_tensors(${OF}struct tensor *tensor, int target, struct ${T}_e
 //@ local null = host.part.operands and " && !" .. of .. "operands[i].may_be_null" or ""
         if (address == 0 && !empty${null})
             return REFUSE("%s is NULL; pass the tensor's device address", about->name);
-        if (address >> ${map.address_bits} != 0)
-            return REFUSE("%s is 0x%llx, at or past 2^${map.address_bits}, so no device address [${map.address}]", about->name, address);
+//@ if host.part.maps then
+        empties |= (uint64_t)empty << i;
+        if (!somewhere && !empty${kept})
+            somewhere = address & ~(uint64_t)127;
+//@ end
+        if (!target)
+            continue;
+        const struct rule *r = &${of}rules[(target - 1) * ${of}tensor_count + i];
+        const unsigned long long align = r->align;
 //@ if host.part.pointers then
-        if (r && ${of}operands[i].pointers && t->align % align != 0)
+        if (${of}operands[i].pointers && t->align % align != 0)
             return REFUSE("%s_align is %llu, no multiple of %llu bytes, which the addresses of its slices must be "
                           "multiples of", about->name, (unsigned long long)t->align, align);
         if (address % align != 0 && !${of}operands[i].pointers)
@@ -79,40 +89,31 @@ ${STATIC}int check_tensors(${OF}struct tensor *tensor, int target, struct ${T}_e
             return REFUSE("%s is 0x%llx, no multiple of %llu bytes; move the tensor's start, to 0x%llx for example "
                           "[%s]", about->name, address, align, address - address % align, r->map ? "${map.address_align}" : "ALIGN");
         for (int d = 0; d + 1 < rank; d++) {
-            const long long stride = t->stride[d];
-            const unsigned long long step = t->dim[d] > 1 ? (uint64_t)stride * element : 0;
-            if (t->dim[d] > 1 && (unsigned long long)stride >= end)
-                return REFUSE("%s_stride[%d] is %lld elements of %u bytes; strides are 0 or more and below 2^${map.stride_bits} bytes, "
-                              "%llu elements [${map.stride}]", about->name, d, stride, (unsigned)element, end);
-            if (t->dim[d] > 1 && about->out && stride < row)
-                return REFUSE("%s_stride[%d] is %lld elements, and the tensor, which is written, would overlap itself: "
-                              "its rows have %lld; write %lld or more", about->name, d, stride, row, row);
+            const unsigned long long step = t->dim[d] > 1 ? (uint64_t)t->stride[d] * element : 0;
             if (step % align != 0)
                 return REFUSE("the stride of dimension %d of %s is %lld elements of %s, %llu bytes, no multiple of "
                               "%llu; pad it to %llu elements and pass that as %s_stride[%d] [%s]", d, about->name,
-                              stride, about->dtype, step, align, (step / align + 1) * align / element, about->name, d,
-                              r->map ? "${map.stride_align}" : "ALIGN");
-//@ if host.part.fixed then
-            if (r && r->fixed[d] && stride != r->fixed[d])
-                return REFUSE("the stride of dimension %d of %s is %lld elements, and the kernel is made for %lld; "
-                              "pass 0 for a tensor that lies densely, or copy it [STRIDE]", d, about->name, stride,
-                              (long long)r->fixed[d]);
-//@ end
+                              (long long)t->stride[d], about->dtype, step, align, (step / align + 1) * align / element,
+                              about->name, d, r->map ? "${map.stride_align}" : "ALIGN");
         }
-        if (r && r->whole_rows && bytes % align != 0)
+        if (r->whole_rows && (uint64_t)row * element % align != 0)
             return REFUSE("rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu "
-                          "elements", about->name, row, about->dtype, align, (bytes / align + 1) * align / element);
-//@ if host.part.maps then
-        if (!somewhere && !empty${kept})
-            somewhere = address & ~(uint64_t)127;
+                          "elements", about->name, row, about->dtype, align,
+                          ((uint64_t)row * element / align + 1) * align / element);
+//@ if host.part.fixed then
+        for (int d = 0; d + 1 < rank; d++)
+            if (r->fixed[d] && t->stride[d] != r->fixed[d])
+                return REFUSE("the stride of dimension %d of %s is %lld elements, and the kernel is made for %lld; "
+                              "pass 0 for a tensor that lies densely, or copy it [STRIDE]", d, about->name,
+                              (long long)t->stride[d], (long long)r->fixed[d]);
 //@ end
     }
 //@ if host.part.maps then
     /* The map of an empty tensor lies where the first other tensor does: a load whose box is outside of its map touches
      * the map's address [H200], and a tensor of no elements need not have memory. What a box inside would bring, as the
      * map's extent is 1, no kernel uses: there is no such element. */
-    for (int i = 0; i < ${of}tensor_count; i++)
-        if (somewhere && is_empty(&tensor[i], (int)${of}tensors[i].rank)${kept})
+    for (int i = 0; empties && i < ${of}tensor_count; i++)
+        if (somewhere && empties >> i & 1${kept})
             tensor[i].address = somewhere;
 //@ end
     return target ? REFUSE("no variant takes these arguments") : ${T}_OK;
