@@ -28,7 +28,8 @@ ${STATIC}int check_size(const char *name, long long size, long long most, long l
 ${STATIC}int check_tensors(${OF}struct tensor *tensor, int target, struct ${T}_error *error)
 {
 //@ if host.part.maps then
-    uint64_t somewhere = 0, empties = 0; /* a bit for each tensor */
+    uint64_t somewhere = 0;
+    int empties = 0;
 //@ end
     for (int i = 0; i < ${of}tensor_count; i++) {
         const struct ${T}_tensor *about = &${of}tensors[i];
@@ -70,7 +71,8 @@ ${STATIC}int check_tensors(${OF}struct tensor *tensor, int target, struct ${T}_e
         if (address == 0 && !empty${null})
             return REFUSE("%s is NULL; pass the tensor's device address", about->name);
 //@ if host.part.maps then
-        empties |= (uint64_t)empty << i;
+        tensor[i].empty = empty;
+        empties |= empty;
         if (!somewhere && !empty${kept})
             somewhere = address & ~(uint64_t)127;
 //@ end
@@ -113,7 +115,7 @@ ${STATIC}int check_tensors(${OF}struct tensor *tensor, int target, struct ${T}_e
      * the map's address [H200], and a tensor of no elements need not have memory. What a box inside would bring, as the
      * map's extent is 1, no kernel uses: there is no such element. */
     for (int i = 0; empties && i < ${of}tensor_count; i++)
-        if (somewhere && empties >> i & 1${kept})
+        if (somewhere && tensor[i].empty${kept})
             tensor[i].address = somewhere;
 //@ end
     return target ? REFUSE("no variant takes these arguments") : ${T}_OK;

@@ -13,6 +13,9 @@ struct tensor { /* as one call has it: extents and strides in elements, in memor
     uint64_t align; /* 0, or of slices with addresses of their own what these divide by */
 //@ end
     int64_t dim[${host.rank}], stride[${host.rank}];
+//@ if host.part.maps then
+    int empty; /* as check_tensors finds it: an extent is 0 */
+//@ end
 };
 //@ if host.part.operands then
 struct operand { /* what a tensor asks of every launch, beside its ${T}_tensor; dimensions as bits */

@@ -31,6 +31,7 @@
 struct tensor { /* as one call has it: extents and strides in elements, in memory order, the innermost last */
     uint64_t address;
     int64_t dim[2], stride[2];
+    int empty; /* as check_tensors finds it: an extent is 0 */
 };
 struct rule { /* what the variant of a target that asks least asks of a tensor; by target, then by tensor */
     uint32_t align; /* of address, pitches and, with whole_rows, of the rows; bytes */
@@ -600,63 +601,65 @@ static int check_size(const char *name, long long size, long long most, long lon
     return gemm_bf16_OK;
 }
 
-INLINE int is_empty(const struct tensor *t, int rank)
-{
-    int empty = 0;
-    for (int d = 0; d < rank; d++)
-        empty |= t->dim[d] <= 0;
-    return empty;
-}
-
 /* What every variant asks of tensors: no extent below 0 or past a map's, addresses, strides below 2^40 bytes, none of
  * one that is written below its row; of a target, what its variant that asks least does, and what would do; 0: none. */
 static int check_tensors(struct tensor *tensor, int target, struct gemm_bf16_error *error)
 {
     uint64_t somewhere = 0;
+    int empties = 0;
     for (int i = 0; i < tensor_count; i++) {
         const struct gemm_bf16_tensor *about = &tensors[i];
-        const struct rule *r = target ? &rules[(target - 1) * tensor_count + i] : NULL;
         const struct tensor *t = &tensor[i];
         const int rank = (int)about->rank;
         const long long row = t->dim[rank - 1];
-        const int empty = is_empty(t, rank);
-        const unsigned long long address = t->address, element = about->element_bytes;
-        const unsigned long long align = r ? r->align : 1, end = ((uint64_t)1 << 40) / element,
-            bytes = (uint64_t)row * element;
-        if (address == 0 && !empty)
-            return REFUSE("%s is NULL; pass the tensor's device address", about->name);
+        const unsigned long long address = t->address, element = about->element_bytes,
+            end = ((uint64_t)1 << 40) / element;
+        int empty = row <= 0;
         if (address >> 57 != 0)
             return REFUSE("%s is 0x%llx, at or past 2^57, so no device address [TMA-ADDR57]", about->name, address);
+        for (int d = 0; d + 1 < rank; d++) {
+            const long long stride = t->stride[d];
+            if (t->dim[d] <= 1)
+                empty |= t->dim[d] <= 0;
+            else if ((unsigned long long)stride >= end)
+                return REFUSE("%s_stride[%d] is %lld elements of %u bytes; strides are 0 or more and below 2^40 bytes, "
+                              "%llu elements [TMA-STRMAX]", about->name, d, stride, (unsigned)element, end);
+            else if (about->out && stride < row)
+                return REFUSE("%s_stride[%d] is %lld elements, and the tensor, which is written, would overlap itself: "
+                              "its rows have %lld; write %lld or more", about->name, d, stride, row, row);
+        }
+        if (address == 0 && !empty)
+            return REFUSE("%s is NULL; pass the tensor's device address", about->name);
+        tensor[i].empty = empty;
+        empties |= empty;
+        if (!somewhere && !empty)
+            somewhere = address & ~(uint64_t)127;
+        if (!target)
+            continue;
+        const struct rule *r = &rules[(target - 1) * tensor_count + i];
+        const unsigned long long align = r->align;
         if (address % align != 0)
             return REFUSE("%s is 0x%llx, no multiple of %llu bytes; move the tensor's start, to 0x%llx for example "
                           "[%s]", about->name, address, align, address - address % align,
                           r->map ? "TMA-ADDR16" : "ALIGN");
         for (int d = 0; d + 1 < rank; d++) {
-            const long long stride = t->stride[d];
-            const unsigned long long step = t->dim[d] > 1 ? (uint64_t)stride * element : 0;
-            if (t->dim[d] > 1 && (unsigned long long)stride >= end)
-                return REFUSE("%s_stride[%d] is %lld elements of %u bytes; strides are 0 or more and below 2^40 bytes, "
-                              "%llu elements [TMA-STRMAX]", about->name, d, stride, (unsigned)element, end);
-            if (t->dim[d] > 1 && about->out && stride < row)
-                return REFUSE("%s_stride[%d] is %lld elements, and the tensor, which is written, would overlap itself: "
-                              "its rows have %lld; write %lld or more", about->name, d, stride, row, row);
+            const unsigned long long step = t->dim[d] > 1 ? (uint64_t)t->stride[d] * element : 0;
             if (step % align != 0)
                 return REFUSE("the stride of dimension %d of %s is %lld elements of %s, %llu bytes, no multiple of "
                               "%llu; pad it to %llu elements and pass that as %s_stride[%d] [%s]", d, about->name,
-                              stride, about->dtype, step, align, (step / align + 1) * align / element, about->name, d,
-                              r->map ? "TMA-STR16" : "ALIGN");
+                              (long long)t->stride[d], about->dtype, step, align, (step / align + 1) * align / element,
+                              about->name, d, r->map ? "TMA-STR16" : "ALIGN");
         }
-        if (r && r->whole_rows && bytes % align != 0)
+        if (r->whole_rows && (uint64_t)row * element % align != 0)
             return REFUSE("rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu "
-                          "elements", about->name, row, about->dtype, align, (bytes / align + 1) * align / element);
-        if (!somewhere && !empty)
-            somewhere = address & ~(uint64_t)127;
+                          "elements", about->name, row, about->dtype, align,
+                          ((uint64_t)row * element / align + 1) * align / element);
     }
     /* The map of an empty tensor lies where the first other tensor does: a load whose box is outside of its map touches
      * the map's address [H200], and a tensor of no elements need not have memory. What a box inside would bring, as the
      * map's extent is 1, no kernel uses: there is no such element. */
-    for (int i = 0; i < tensor_count; i++)
-        if (somewhere && is_empty(&tensor[i], (int)tensors[i].rank))
+    for (int i = 0; empties && i < tensor_count; i++)
+        if (somewhere && tensor[i].empty)
             tensor[i].address = somewhere;
     return target ? REFUSE("no variant takes these arguments") : gemm_bf16_OK;
 }
