@@ -161,7 +161,7 @@ done
 for_review() { sed -e 's/^#line [0-9]* /#line /' -e '/^static const char \*const source_.*{$/,/^};$/{//!d;}' "$1"; }
 
 tilewright "$top" off gen "$plain" -o "$work/plain/made"
-sed -n '/^\/\* ---- choose/,/^\/\* ---- patch/{/---- patch/!p;}' "$work/first/gemm.lua/gemm_bf16.c" >"$work/plain/made/gemm_bf16_choice.c"
+sed -n '/^\/\* ---- choose/,/^\/\* ---- what every launch/{/---- what every launch/!p;}' "$work/first/gemm.lua/gemm_bf16.c" >"$work/plain/made/gemm_bf16_choice.c"
 for name in gemm_bf16.sm_90a.cu gemm_bf16.sm_80.cu gemm_bf16__unaligned.sm_90a.cu gemm_bf16_bias_gelu.sm_90a.cu \
     gemm_bf16.c gemm_bf16.h gemm_bf16_choice.c rms_norm.sm_90a.cu transpose.sm_80.cu stencil.sm_90a.cu; do
     made=$work/plain/made

@@ -1,26 +1,24 @@
 //@ -- A kernel's functions but for what its own names stand in: of the kernel `name`, or, where kernels share them, of
 //@ -- KERNEL, a macro that each defines.
 //@ param host table
+//@ param dense text
 //@ local NAME, T = host.name, host.types
+//@ local of = host.shared and "&tables, " or ""
+//@ local title = host.body and "tables.name" or '"' .. NAME .. '"'
 /* Any arguments: those that are refused, empty tensors, maps that the driver encodes. */
 APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p, struct ${T}_error *error)
 {
-    const struct target *target = kernel->state.target ? &targets[kernel->state.target - 1] : NULL;
-    struct tensor t[tensors_in_all];
-    int64_t n[5];
-    int v, last, status = check_arguments(args, error);
+    struct tensor t[tensor_count];
+    int status = check_arguments(args, error);
     if (status)
         return status;
     resolve(args, 0, t);
-    status = check_tensors(&tables, t, error);
-//@ if host.body or host.part.maps then
-    if (!status)
-        place_empty(&tables, t);
-//@ end
-    if (!target)
+    status = check_tensors(${of}t, 0, error);
+    if (!kernel->state.target)
         return status ? status : REFUSE("the kernel is not loaded");
-    last = target->first + target->own - 1;
-    v = target->first;
+    const struct target *target = &targets[kernel->state.target - 1];
+    const int last = target->first + target->own - 1;
+    int v = target->first;
 //@ if host.body then
 #ifdef KERNEL_TUNED
 //@ end
@@ -37,32 +35,25 @@ APART static int params_of_any(const struct ${NAME} *kernel, const struct ${NAME
     while (v < last && !fits(images[v].shape, t))
         v++;
     if (!status && !fits(images[v].shape, t))
-        status = refuse_alignment(&tables, kernel->state.target, t, error);
+        status = check_tensors(${of}t, kernel->state.target, error);
     if (!status) {
         memcpy(p, &launches[v].p, sizeof *p);
-        status = fill_launch(&kernel->state, &kernel->slot[v - target->first], images[v].shape, v,
-                             kernel->state.static_images, args, t, p, error);
+        status = fill_launch(kernel->state.static_images ? NULL : &kernel->state, &kernel->slot[v - target->first],
+                             images[v].shape, v, args, t, p, error);
     }
     if (status != ${T}_INVALID)
         return status;
     /* Where the sizes leave nothing to compute, it does not matter what their tensors are. */
-    count_work(args, last, kernel->slot[target->own - 1].resident, n);
-    if (put_grid(n, p->grid, NULL) || p->grid[0])
+    if (count_work(args, last, kernel->slot[target->own - 1].resident, p, NULL) || p->grid[0])
         return status;
     memset(p, 0, sizeof *p);
     return ${T}_OK;
 }
 
-APART static int params_of_strided(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p)
-{
-    return params_of_ordinary(kernel, args, 0, p);
-}
-
 /* What follows it; launch calls it without a detour through the linker's table. */
-TOGETHER APART static int prepare(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p, struct ${T}_error *error)
+TOGETHER static int prepare(const struct ${NAME} *kernel, const struct ${NAME}_args *args, struct ${NAME}_params *p, struct ${T}_error *error)
 {
-    if (LIKELY(odd_sizes(args) >> 63 == 0) &&
-        (all_dense(args) ? params_of_ordinary(kernel, args, 1, p) : params_of_strided(kernel, args, p)))
+    if (LIKELY(${dense}) ? params_of_ordinary(kernel, args, 1, p) : params_of_ordinary(kernel, args, 0, p))
         return ${T}_OK;
     return params_of_any(kernel, args, p, error);
 }
@@ -74,7 +65,7 @@ int ${NAME}_params(const struct ${NAME} *kernel, const struct ${NAME}_args *args
 
 /* ---- what the header declares ----------------------------------------------------------------------------------- */
 
-//@ if host.part.tuned then
+//@ if host.body then
 static int load_wanted(struct ${NAME} *kernel, const struct ${T}_driver *driver, const struct wanted *wanted, struct ${T}_error *error)
 {
     int status = load_kernel(&kernel->state, kernel->slot, &tables, driver, wanted, error);
@@ -82,18 +73,12 @@ static int load_wanted(struct ${NAME} *kernel, const struct ${T}_driver *driver,
     return status;
 }
 
+//@ end
+//@ if host.part.tuned then
 int ${NAME}_load(struct ${NAME} *kernel, const struct ${T}_driver *driver, struct ${T}_error *error)
 {
     static const struct wanted all = {NULL, NULL, 0};
     return load_wanted(kernel, driver, &all, error);
-}
-
-//@ else
-int ${NAME}_load(struct ${NAME} *kernel, const struct ${T}_driver *driver, struct ${T}_error *error)
-{
-    int status = load_kernel(&kernel->state, kernel->slot, &tables, driver, error);
-    kernel->state.copy = status ? NULL : COPY;
-    return status;
 }
 
 //@ end
@@ -142,16 +127,16 @@ int ${NAME}_workspace(const struct ${NAME} *kernel, const struct ${NAME}_args *a
 //@ if host.body then
 #endif
 //@ end
+//@ if host.body or host.workspace == 0 then
 
+//@ end
+//@ if host.body then
 int ${NAME}_unload(struct ${NAME} *kernel, struct ${T}_error *error)
 {
-//@ if host.debug then
-    if (kernel->state.debug && !debug_records(&kernel->state, ${host.variants})->kind)
-        ${NAME}_debug_report(kernel, NULL, NULL);
-//@ end
     return unload_kernel(&kernel->state, kernel->slot, &tables, error);
 }
 
+//@ end
 TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_args *args, void *stream, struct ${T}_error *error)
 {
 //@ local list, more = "", ""
@@ -166,7 +151,6 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
 //@ end
     struct ${NAME}_params p ALIGNED;
     struct launch_attribute attribute[2];
-    struct launch_config config;
     void *arguments[] = {p.word}; /* one struct is the kernel's only parameter; the driver copies it */
     int result, status = prepare(kernel, args, &p, error);
     if (status || p.grid[0] == 0)
@@ -176,36 +160,40 @@ TOGETHER int ${NAME}_launch(const struct ${NAME} *kernel, const struct ${NAME}_a
 //@ end
 //@ if host.body or host.lists then
     if (p.list) {
-        uint32_t grid[3] = {1, 1, 1};
-        grid[0] = p.list_grid;
-        config = configure(attribute, grid, p.list_threads, 0, stream${list});
-        result = kernel->state.driver.launch(&config, p.list, arguments, NULL);
+        const uint32_t grid[3] = {p.list_grid, 1, 1};
+        const struct launch_config before = configure(attribute, grid, p.list_threads, 0, stream${list});
+        result = kernel->state.driver.launch(&before, p.list, arguments, NULL);
         if (result)
-            return driver_fault(error, result, "cuLaunchKernelEx of its list of turns", tables.name);
+            return driver_fault(error, result, "cuLaunchKernelEx of its list of turns", ${title});
     }
 //@ end
 //@ if host.body then
 #endif
 //@ end
-    config = configure(attribute, p.grid, p.threads, p.shared_bytes, stream${more});
+    const struct launch_config config = configure(attribute, p.grid, p.threads, p.shared_bytes, stream${more});
     result = kernel->state.driver.launch(&config, p.function, arguments, NULL);
 //@ if host.debug then
     if (result && error) {
-        status = driver_fault(error, result, "cuLaunchKernelEx", tables.name);
+        status = driver_fault(error, result, "cuLaunchKernelEx", ${title});
         ${NAME}_debug_report(kernel, debug_append, error);
         return status;
     }
 //@ end
-    return result ? driver_fault(error, result, "cuLaunchKernelEx", tables.name) : 0;
+    return result ? driver_fault(error, result, "cuLaunchKernelEx", ${title}) : 0;
 }
 
 void ${NAME}_info(const struct ${NAME} *kernel, struct ${NAME}_info *info)
 {
     const struct target *t = kernel->state.target ? &targets[kernel->state.target - 1] : NULL;
     const struct ${NAME}_info told = {
-        tables.name, ${host.generator}, t ? t->arch : "", kernel->state.capability, kernel->state.driver_version, tensors, tensors_in_all,
-        t ? &variants[t->first] : variants, t ? t->count : 0, kernel->state.static_images, kernel->state.images};
+        ${title}, ${host.generator}, t ? t->arch : "", kernel->state.capability, kernel->state.driver_version, tensors,
+        tensor_count, t ? &variants[t->first] : variants, t ? t->count : 0, kernel->state.static_images,
+        kernel->state.images};
     *info = told;
 }
 
+//@ if host.body then
 const char *${NAME}_strerror(int status) { return status_words(status); }
+//@ else
+//@     include "host/words.c" host = host
+//@ end

@@ -1,167 +1,129 @@
 //@ -- Why arguments are refused. Nothing here knows a kernel but by its tables.
 //@ param host table
 //@ local T, STATIC, map = host.types, host.linkage, host.map_rule
+//@ local OF, of = host.shared and "const struct tables *of, " or "", host.shared and "of->" or ""
 /* ---- check: the arguments ---------------------------------------------------------------------------------------- */
 
 //@ if host.part.sizes then
-/* The sizes, before any formula over them is computed. */
-APART ${STATIC}int check_sizes(const struct tables *of, const void *args, struct ${T}_error *error)
+/* A size, before any formula over it is computed. */
+${STATIC}int check_size(const char *name, long long size, long long most, long long multiple, struct ${T}_error *error)
 {
-    int i;
-    for (i = 0; i < of->size_count; i++) {
-        const struct size *s = &of->size[i];
-        const long long most = s->limit, multiple = s->multiple;
-        long long v; /* of 64 bits, as it is */
-        memcpy(&v, (const unsigned char *)args + s->at, sizeof v);
-        if (v < 0)
-            return REFUSE("%s is %lld, which is no size; write 0 or more", s->name, v);
-        if (v > most)
-            return REFUSE("%s is %lld, past %lld, the most that the kernel counts to; split the work", s->name, v,
-                          most);
-        if (v % multiple != 0)
-            return REFUSE("%s is %lld, no multiple of %lld; pad it to %lld", s->name, v, multiple,
-                          (v / multiple + 1) * multiple);
-    }
+    if (size < 0)
+        return REFUSE("%s is %lld, which is no size; write 0 or more", name, size);
+    if (size > most)
+        return REFUSE("%s is %lld, past %lld, the most that the kernel counts to; split the work", name, size, most);
+    if (size % multiple != 0)
+        return REFUSE("%s is %lld, no multiple of %lld; pad it to %lld", name, size, multiple,
+                      (size / multiple + 1) * multiple);
     return ${T}_OK;
 }
 
 //@ end
-INLINE int is_empty(const struct tensor *t, int rank)
+//@ local alone, kept = {}, ""
+//@ if host.part.operands then alone[1] = "(tensor[i].address == 0 && " .. of .. "operands[i].may_be_null)" end
+//@ if host.part.pointers then alone[#alone + 1] = of .. "operands[i].pointers" end
+//@ if #alone > 0 then kept = " && !(" .. table.concat(alone, " || ") .. ")" end
+/* What every variant asks of tensors: no extent below 0 or past a map's, addresses, strides below 2^${map.stride_bits} bytes, none of
+ * one that is written below its row; of a target, what its variant that asks least does, and what would do; 0: none. */
+${STATIC}int check_tensors(${OF}struct tensor *tensor, int target, struct ${T}_error *error)
 {
-    int empty = 0, d;
-    for (d = 0; d < rank; d++)
-        empty |= t->dim[d] <= 0;
-    return empty;
-}
-
-/* What holds for every variant: no extent below 0 or past a map's, addresses, strides below 2^${map.stride_bits} bytes, none of a
- * tensor that is written below its row. */
-APART ${STATIC}int check_tensors(const struct tables *of, const struct tensor *tensor, struct ${T}_error *error)
-{
-    int i, d;
-    for (i = 0; i < of->tensor_count; i++) {
-        const struct ${T}_tensor *about = &of->tensor[i];
+//@ if host.part.maps then
+    uint64_t somewhere = 0;
+    int empties = 0;
+//@ end
+    for (int i = 0; i < ${of}tensor_count; i++) {
+        const struct ${T}_tensor *about = &${of}tensors[i];
         const struct tensor *t = &tensor[i];
-        const long long row = t->dim[about->rank - 1];
-        const unsigned long long address = t->address, end = ((uint64_t)1 << ${map.stride_bits}) / about->element_bytes;
         const int rank = (int)about->rank;
+        const long long row = t->dim[rank - 1];
+        const unsigned long long address = t->address, element = about->element_bytes, end = ((uint64_t)1 << ${map.stride_bits}) / element;
+        int empty = row <= 0;
 //@ if host.part.operands then
-        for (d = 0; d < rank; d++) {
+        for (int d = 0; d < rank; d++) {
             const long long extent = t->dim[d];
-            if (extent < 0 && of->operand[i].signs >> d & 1)
+            if (extent < 0 && ${of}operands[i].signs >> d & 1)
                 return REFUSE("extent %d of %s is %lld; the sizes must not make it negative", d, about->name, extent);
-            if (extent > ${map.most_extent} && of->operand[i].large >> d & 1)
+            if (extent > ${map.most_extent} && ${of}operands[i].large >> d & 1)
                 return REFUSE("extent %d of %s is %lld, past 2^${map.extent_bits}, the most of a tensor map; split the work [${map.extent}]", d, about->name, extent);
         }
 //@ end
-//@ if host.part.pointers then
-        if (address == 0 && !is_empty(t, rank) && !of->operand[i].may_be_null && of->operand[i].pointers)
-            return REFUSE("%s is NULL; pass the device address of an array of the slices' addresses", about->name);
-        if (of->operand[i].pointers && address % 8 != 0)
-            return REFUSE("%s is 0x%llx, no multiple of 8 bytes, and so no array of addresses; pass that of the "
-                          "slices' addresses on the device", about->name, address);
-//@ end
-//@ local null = host.part.operands and " && !of->operand[i].may_be_null" or ""
-        if (address == 0 && !is_empty(t, rank)${null})
-            return REFUSE("%s is NULL; pass the tensor's device address", about->name);
         if (address >> ${map.address_bits} != 0)
             return REFUSE("%s is 0x%llx, at or past 2^${map.address_bits}, so no device address [${map.address}]", about->name, address);
-        for (d = 0; d + 1 < rank; d++) {
+        for (int d = 0; d + 1 < rank; d++) {
             const long long stride = t->stride[d];
-            if (t->dim[d] > 1 && (unsigned long long)stride >= end)
+            if (t->dim[d] <= 1)
+                empty |= t->dim[d] <= 0;
+            else if ((unsigned long long)stride >= end)
                 return REFUSE("%s_stride[%d] is %lld elements of %u bytes; strides are 0 or more and below 2^${map.stride_bits} bytes, "
-                              "%llu elements [${map.stride}]", about->name, d, stride, (unsigned)about->element_bytes, end);
-            if (t->dim[d] > 1 && about->out && stride < row)
+                              "%llu elements [${map.stride}]", about->name, d, stride, (unsigned)element, end);
+            else if (about->out && stride < row)
                 return REFUSE("%s_stride[%d] is %lld elements, and the tensor, which is written, would overlap itself: "
                               "its rows have %lld; write %lld or more", about->name, d, stride, row, row);
         }
-    }
-    return ${T}_OK;
-}
-
-//@ if host.part.maps then
-//@     local alone = {}
-//@     if host.part.operands then alone[1] = "(tensor[i].address == 0 && of->operand[i].may_be_null)" end
-//@     if host.part.pointers then alone[#alone + 1] = "of->operand[i].pointers" end
-//@     local kept = #alone > 0 and " && !(" .. table.concat(alone, " || ") .. ")" or ""
-/* The map of an empty tensor lies where the first other tensor does: a load whose box is outside of its map touches the
- * map's address [H200], and a tensor of no elements need not have memory. What a box inside would bring, as the map's
- * extent is 1, no kernel uses: there is no such element. */
-APART ${STATIC}void place_empty(const struct tables *of, struct tensor *tensor)
-{
-    uint64_t address = 0;
-    int i;
-    for (i = of->tensor_count; i-- > 0;)
-        if (!is_empty(&tensor[i], (int)of->tensor[i].rank)${kept})
-            address = tensor[i].address & ~(uint64_t)127;
-    for (i = 0; i < of->tensor_count; i++)
-        if (address && is_empty(&tensor[i], (int)of->tensor[i].rank)${kept})
-            tensor[i].address = address;
-}
-
-//@ end
-/* Which tensor keeps the variant that asks least from being taken, and what would do. */
-APART ${STATIC}int refuse_alignment(const struct tables *of, int target, const struct tensor *tensor, struct ${T}_error *error)
-{
-    int i, d;
-    for (i = 0; i < of->tensor_count; i++) {
-        const struct ${T}_tensor *about = &of->tensor[i];
-        const struct rule *r = &of->rule[(target - 1) * of->tensor_count + i];
-        const struct tensor *t = &tensor[i];
-        const unsigned long long align = r->align, element = about->element_bytes, address = t->address;
-        const long long row = t->dim[about->rank - 1];
 //@ if host.part.pointers then
-        if (of->operand[i].pointers && t->align % align != 0)
+        if (address == 0 && !empty && !${of}operands[i].may_be_null && ${of}operands[i].pointers)
+            return REFUSE("%s is NULL; pass the device address of an array of the slices' addresses", about->name);
+        if (${of}operands[i].pointers && address % 8 != 0)
+            return REFUSE("%s is 0x%llx, no multiple of 8 bytes, and so no array of addresses; pass that of the "
+                          "slices' addresses on the device", about->name, address);
+//@ end
+//@ local null = host.part.operands and " && !" .. of .. "operands[i].may_be_null" or ""
+        if (address == 0 && !empty${null})
+            return REFUSE("%s is NULL; pass the tensor's device address", about->name);
+//@ if host.part.maps then
+        tensor[i].empty = empty;
+        empties |= empty;
+        if (!somewhere && !empty${kept})
+            somewhere = address & ~(uint64_t)127;
+//@ end
+        if (!target)
+            continue;
+        const struct rule *r = &${of}rules[(target - 1) * ${of}tensor_count + i];
+        const unsigned long long align = r->align;
+//@ if host.part.pointers then
+        if (${of}operands[i].pointers && t->align % align != 0)
             return REFUSE("%s_align is %llu, no multiple of %llu bytes, which the addresses of its slices must be "
                           "multiples of", about->name, (unsigned long long)t->align, align);
-        if (address % align != 0 && !of->operand[i].pointers)
+        if (address % align != 0 && !${of}operands[i].pointers)
 //@ else
         if (address % align != 0)
 //@ end
             return REFUSE("%s is 0x%llx, no multiple of %llu bytes; move the tensor's start, to 0x%llx for example "
                           "[%s]", about->name, address, align, address - address % align, r->map ? "${map.address_align}" : "ALIGN");
-        for (d = 0; d + 1 < (int)about->rank; d++) {
-            const unsigned long long bytes = pitch(t, d, element);
-            if (bytes % align != 0)
+        for (int d = 0; d + 1 < rank; d++) {
+            const unsigned long long step = t->dim[d] > 1 ? (uint64_t)t->stride[d] * element : 0;
+            if (step % align != 0)
                 return REFUSE("the stride of dimension %d of %s is %lld elements of %s, %llu bytes, no multiple of "
                               "%llu; pad it to %llu elements and pass that as %s_stride[%d] [%s]", d, about->name,
-                              (long long)t->stride[d], about->dtype, bytes, align,
-                              (bytes / align + 1) * align / element, about->name, d, r->map ? "${map.stride_align}" : "ALIGN");
+                              (long long)t->stride[d], about->dtype, step, align, (step / align + 1) * align / element,
+                              about->name, d, r->map ? "${map.stride_align}" : "ALIGN");
         }
-        if (r->whole_rows && (unsigned long long)row * element % align != 0)
+        if (r->whole_rows && (uint64_t)row * element % align != 0)
             return REFUSE("rows of %s hold %lld elements of %s, which are no multiple of %llu bytes; pad them to %llu "
                           "elements", about->name, row, about->dtype, align,
-                          ((unsigned long long)row * element / align + 1) * align / element);
+                          ((uint64_t)row * element / align + 1) * align / element);
 //@ if host.part.fixed then
-        for (d = 0; d + 1 < (int)about->rank; d++)
+        for (int d = 0; d + 1 < rank; d++)
             if (r->fixed[d] && t->stride[d] != r->fixed[d])
                 return REFUSE("the stride of dimension %d of %s is %lld elements, and the kernel is made for %lld; "
                               "pass 0 for a tensor that lies densely, or copy it [STRIDE]", d, about->name,
                               (long long)t->stride[d], (long long)r->fixed[d]);
 //@ end
     }
-    return REFUSE("no variant takes these arguments");
-}
-
-APART ${STATIC}int refuse_grid(const int64_t *n, struct ${T}_error *error)
-{
-//@ if host.part.lists then
-    if ((uint64_t)n[4] > 2147483647)
-        return REFUSE("the sizes ask for %lld lists of turns, and a grid has 2147483647 blocks at most",
-                      (long long)n[4]);
+//@ if host.part.maps then
+    /* The map of an empty tensor lies where the first other tensor does: a load whose box is outside of its map touches
+     * the map's address [H200], and a tensor of no elements need not have memory. What a box inside would bring, as the
+     * map's extent is 1, no kernel uses: there is no such element. */
+    for (int i = 0; empties && i < ${of}tensor_count; i++)
+        if (somewhere && tensor[i].empty${kept})
+            tensor[i].address = somewhere;
 //@ end
-//@ if host.part.counted then
-    if (n[3] > 2147483647)
-        return REFUSE("the sizes ask for %lld tiles, and blocks count up to 2147483647 of them; split the work",
-                      (long long)n[3]);
-//@ end
-    return REFUSE("the sizes ask for a grid of %lld x %lld x %lld blocks, more than 2147483647 x 65535 x 65535; split "
-                  "the work", (long long)n[0], (long long)n[1], (long long)n[2]);
+    return target ? REFUSE("no variant takes these arguments") : ${T}_OK;
 }
 //@ if host.part.windows then
 
 /* An image along which no window lies, as no driver takes it, or one that is too long for the walk. */
-APART ${STATIC}int refuse_picture(const char *tensor, int dim, int64_t pixels, int takes, struct ${T}_error *error)
+${STATIC}int refuse_picture(const char *tensor, int dim, int64_t pixels, int takes, struct ${T}_error *error)
 {
     return REFUSE("dim %d of %s is %lld pixels; with its padding a window takes %d, and up to 2147483647 can be",
                   dim + 1, tensor, (long long)pixels, takes);
@@ -169,7 +131,7 @@ APART ${STATIC}int refuse_picture(const char *tensor, int dim, int64_t pixels, i
 //@ end
 //@ if host.part.workspace then
 
-APART ${STATIC}int refuse_workspace(const void *workspace, const char *bytes, struct ${T}_error *error)
+${STATIC}int refuse_workspace(const void *workspace, const char *bytes, struct ${T}_error *error)
 {
     if (!workspace)
         return REFUSE("workspace is NULL; pass the device address of %s, zero before the first launch", bytes);

@@ -3,10 +3,6 @@
 //@ param host table
 //@ param shape table
 //@ local NAME, T = host.name, host.types
-//@ if not host.shared then
-/* ---- the kernels ----------------------------------------------------------------------------------------------- */
-
-//@ end
 //@ for n, i in ipairs(host.image) do
 //@     local number = n - 1
 //@     if i.source_chunks > 0 then
@@ -39,11 +35,10 @@ static const char *const ptx_${number}[] = {
 //@ local rows = {}
 //@ for n, i in ipairs(host.image) do
 //@     local number = n - 1
-//@     local row = { i.cubin_bytes > 0 and "cubin_" .. number .. ".bytes" or "NULL" }
-//@     if host.part.text then
-//@         row[2] = i.source_chunks > 0 and "source_" .. number or "NULL"
-//@         row[3] = i.ptx_chunks > 0 and "ptx_" .. number or "NULL"
-//@     end
+//@     local row = {}
+//@     if host.part.cubin then row[1] = i.cubin_bytes > 0 and "cubin_" .. number .. ".bytes" or "NULL" end
+//@     if host.part.source then row[#row + 1] = i.source_chunks > 0 and "source_" .. number or "NULL" end
+//@     if host.part.ptx then row[#row + 1] = i.ptx_chunks > 0 and "ptx_" .. number or "NULL" end
 //@     row[#row + 1] = i.blocks_per_sm
 //@     row[#row + 1] = shape.of[n]
 //@     if host.part.tuned then row[#row + 1] = i.setup end
@@ -58,21 +53,25 @@ static const struct ${T}_variant variants[] = {
     {"${i.variant}", "${i.entry}", "${i.arch}", ${i.threads}, ${i.shared_bytes}, {${i.cluster.x}, ${i.cluster.y}, ${i.cluster.z}}, ${programmatic}, ${i.param_bytes}, ${i.registers}},
 //@ end
 };
-static const struct target targets[] = {
-//@ for _, t in ipairs(host.target) do
-//@     local own = #t.image
-    {"${t.arch}", ${t.major}, ${t.minor}, ${t.exact}, ${t.newer}, ${t.first}, ${own}, ${t.count}, ${t.shared_bytes}},
+//@ rows = {}
+//@ for n, t in ipairs(host.target) do
+//@     local what = csv { t.major, t.minor, t.exact, t.newer, t.first, #t.image, t.count, t.shared_bytes }
+//@     rows[n] = '{"' .. t.arch .. '", ' .. what .. "}"
 //@ end
-};
+//@ all = csv(rows)
+static const struct target targets[] = {${all}};
 //@ local names = {}
-//@ for n, t in ipairs(host.tensor) do names[n] = "at_" .. t.name .. ", " end
-//@ local all = table.concat(names)
-enum { ${all}tensors_in_all }; /* by number */
-static const struct ${T}_tensor tensors[] = {
-//@ for _, t in ipairs(host.tensor) do
-    {"${t.name}", "${t.dtype}", "${t.shape}", ${t.bytes}, ${t.rank}, ${t.align}, ${t.best_align}, ${t.out}},
+//@ rows = {}
+//@ for n, t in ipairs(host.tensor) do
+//@     local what = csv { t.bytes, t.rank, t.align, t.best_align, t.out }
+//@     rows[n] = '{"' .. t.name .. '", "' .. t.dtype .. '", "' .. t.shape .. '", ' .. what .. "}"
+//@     names[n] = "at_" .. t.name
 //@ end
-};
+//@ names[#names + 1] = "tensor_count"
+//@ all = csv(rows)
+//@ local numbers = csv(names)
+enum { ${numbers} }; /* by number */
+static const struct ${T}_tensor tensors[] = {${all}};
 //@ if host.part.operands then
 //@     rows = {}
 //@     for n, t in ipairs(host.tensor) do
@@ -88,11 +87,10 @@ static const struct ${T}_tensor tensors[] = {
 //@     all = csv(rows)
 static const struct operand operands[] = {${all}};
 //@ end
-static const struct rule rules[] = {
+//@ rows = {}
 //@ for _, g in ipairs(host.target) do
-//@     local rows = {}
-//@     for n, r in ipairs(g.rule) do
-//@         local row = { "at_" .. r.tensor, r.align, r.whole_rows, r.map }
+//@     for _, r in ipairs(g.rule) do
+//@         local row = { r.align, r.whole_rows, r.map }
 //@         if host.part.fixed then
 //@             local fixed = {}
 //@             for _, f in ipairs(r.fixed) do
@@ -100,21 +98,13 @@ static const struct rule rules[] = {
 //@                 fixed[f.dim + 1] = f.stride
 //@             end
 //@             if #fixed == 0 then fixed[1] = 0 end
-//@             row[5] = "{" .. csv(fixed) .. "}"
+//@             row[4] = "{" .. csv(fixed) .. "}"
 //@         end
-//@         rows[n] = "{" .. csv(row) .. "},"
+//@         rows[#rows + 1] = "{" .. csv(row) .. "}"
 //@     end
-//@     local line = table.concat(rows, " ")
-    ${line} /* ${g.arch} */
 //@ end
-};
-//@ if host.symbol_count > 0 then
-static const struct size sizes[] = {
-//@     for _, d in ipairs(host.symbol) do
-    {"${d.name}", offsetof(struct ${NAME}_args, ${d.name}), ${d.limit}, ${d.multiple}},
-//@     end
-};
-//@ end
+//@ all = csv(rows)
+static const struct rule rules[] = {${all}};
 //@ if host.map_count > 0 then
 
 /* Images of tensor maps; with parentheses, as a size may have any name. */
@@ -125,7 +115,7 @@ static const struct size sizes[] = {
 //@         end
 #define MAP_${number}() ${image}
 //@     end
-static const struct map maps[] = {
+//@     local rows = {}
 //@     for n, m in ipairs(host.map) do
 //@         local number = n - 1
 //@         local row = m.targets .. ", " .. csv { m.dtype, m.swizzle, m.promotion, m.rank, m.element_bytes }
@@ -135,9 +125,10 @@ static const struct map maps[] = {
 //@             if m.window_dims == 0 then lower, upper, step = "0", "0", "0" end
 //@             row = row .. ", " .. m.window_dims .. ", {" .. lower .. "}, {" .. upper .. "}, {" .. step .. "}"
 //@         end
-    {"${m.name}", ${row}},
+//@         rows[n] = '{"' .. m.name .. '", ' .. row .. "}"
 //@     end
-};
+//@     local all = csv(rows)
+static const struct map maps[] = {${all}};
 //@     if host.tuned then
 /* By variant: those that its parameter holds, in order. */
 //@         local rows = {}
@@ -161,18 +152,21 @@ static const char *const options[] = {${all}};
 
 //@ include "host/choice.c" host = host
 //@ end
-
-//@ local row, counts = { '"' .. NAME .. '"', "tensors" }, { "tensors_in_all", #host.target }
-//@ local function add(part, has, name, count)
-//@     if part then row[#row + 1] = has and name or "NULL" end
-//@     if part and count then counts[#counts + 1] = has and count or 0 end
-//@ end
-//@ add(host.part.operands, true, "operands")
-//@ add(true, true, "rules")
-//@ add(host.part.sizes, host.symbol_count > 0, "sizes", host.symbol_count)
-//@ add(host.part.maps, host.map_count > 0, "maps", host.map_count)
-//@ add(true, true, "targets, images, variants")
-//@ add(host.part.source, host.has_source, "options", #host.option)
-//@ add(host.part.tuned, host.tuned, "choices", host.tuned and #host.choice or 0)
-//@ local list = csv(row) .. ", " .. host.variants .. ", " .. csv(counts)
+//@ if host.shared then
+//@     local row = { '"' .. NAME .. '"', "tensors", "operands", "rules", host.map_count > 0 and "maps" or "NULL" }
+//@     row[6] = "targets, images, variants"
+//@     row[7] = host.has_source and "options" or "NULL"
+//@     row[8] = host.tuned and "choices" or "NULL"
+//@     row[9] = host.variants
+//@     row[10] = "tensor_count"
+//@     row[11], row[12], row[13] = #host.target, host.map_count, host.has_source and #host.option or 0
+//@     row[14] = host.tuned and #host.choice or 0
+//@     local list = csv(row)
 static const struct tables tables = {${list}};
+//@ else
+//@     local counts = "slot_count = " .. host.variants .. ", target_count = " .. #host.target
+//@     if host.part.maps then counts = counts .. ", map_count = " .. host.map_count end
+//@     if host.part.source then counts = counts .. ", option_count = " .. #host.option end
+//@     if host.part.tuned then counts = counts .. ", choice_count = " .. #host.choice end
+enum { ${counts} };
+//@ end

@@ -1,9 +1,9 @@
-//@ -- Failures, and the driver's entry points.
+//@ -- Failures, in words.
 //@ param host table
 //@ local T, STATIC = host.types, host.linkage
 /* ---- failures -------------------------------------------------------------------------------------------------- */
 
-APART ${STATIC}int fail(struct ${T}_error *error, int status, int result, const char *format, ...)
+COLD ${STATIC}int fail(struct ${T}_error *error, int status, int result, const char *format, ...)
 {
     va_list list;
     if (!error)
@@ -17,103 +17,34 @@ APART ${STATIC}int fail(struct ${T}_error *error, int status, int result, const 
 }
 
 //@ if not host.shared then
-/* Into the caller's `error`. */
 #define REFUSE(...) fail(error, ${T}_INVALID, 0, __VA_ARGS__)
 
 //@ end
-/* A CUresult's name and, where one can be told, what it comes from here. */
-static const char *result_name(int result)
+/* A driver call that failed; of its result the name and, where one can be told, what it comes from here. */
+COLD ${STATIC}int driver_fault(struct ${T}_error *error, int result, const char *call, const char *of)
 {
     static const struct { int result; const char *name; } names[] = {
-        {1, "CUDA_ERROR_INVALID_VALUE"}, {2, "CUDA_ERROR_OUT_OF_MEMORY"}, {101, "CUDA_ERROR_INVALID_DEVICE"},
-        {3, "CUDA_ERROR_NOT_INITIALIZED: call cuInit, or cudaFree(0), before"}, {200, "CUDA_ERROR_INVALID_IMAGE"},
-        {4, "CUDA_ERROR_DEINITIALIZED: the program is at its end"}, {500, "CUDA_ERROR_NOT_FOUND"},
+        {2, "CUDA_ERROR_OUT_OF_MEMORY"}, /* and two that say that there is no context */
+        {3, "CUDA_ERROR_NOT_INITIALIZED: call cuInit, or cudaFree(0), before"},
         {201, "CUDA_ERROR_INVALID_CONTEXT: call cuCtxSetCurrent, or cudaSetDevice, in this thread before"},
-        {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"}, {218, "CUDA_ERROR_INVALID_PTX"},
+        {1, "CUDA_ERROR_INVALID_VALUE"}, {4, "CUDA_ERROR_DEINITIALIZED: the program is at its end"},
+        {101, "CUDA_ERROR_INVALID_DEVICE"}, {200, "CUDA_ERROR_INVALID_IMAGE"}, {209, "CUDA_ERROR_NO_BINARY_FOR_GPU"},
         {222, "CUDA_ERROR_UNSUPPORTED_PTX_VERSION: the driver is older than the compiler"},
-        {400, "CUDA_ERROR_INVALID_HANDLE: the stream is of another context, or gone"},
+        {400, "CUDA_ERROR_INVALID_HANDLE: the stream is of another context, or gone"}, {218, "CUDA_ERROR_INVALID_PTX"},
         {700, "CUDA_ERROR_ILLEGAL_ADDRESS: of a kernel before; the context is lost"},
-        {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}, {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
         {715, "CUDA_ERROR_ILLEGAL_INSTRUCTION: of a kernel before; the context is lost"},
         {716, "CUDA_ERROR_MISALIGNED_ADDRESS: of a kernel before; the context is lost"},
-        {719, "CUDA_ERROR_LAUNCH_FAILED: of a kernel before; the context is lost"},
-        {801, "CUDA_ERROR_NOT_SUPPORTED"}, {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"},
+        {719, "CUDA_ERROR_LAUNCH_FAILED: of a kernel before; the context is lost"}, {500, "CUDA_ERROR_NOT_FOUND"},
+        {701, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES"}, {702, "CUDA_ERROR_LAUNCH_TIMEOUT"},
+        {801, "CUDA_ERROR_NOT_SUPPORTED"}, {900, "CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED"}, {0, "see cuda.h"},
     };
-    size_t i;
-    for (i = 0; i < sizeof names / sizeof *names; i++)
-        if (names[i].result == result)
-            return names[i].name;
-    return "see cuda.h";
+    int i = 0;
+    while (names[i].result != result && names[i].result)
+        i++;
+    const int status = i == 0 ? ${T}_NO_MEMORY : i < 3 ? ${T}_NO_CONTEXT : ${T}_DRIVER;
+    return fail(error, status, result, "%s of %s failed with CUresult %d (%s)", call, of, result, names[i].name);
 }
 
-APART ${STATIC}int driver_fault(struct ${T}_error *error, int result, const char *call, const char *of)
-{
-    enum { out_of_memory = 2, not_initialized = 3, no_context = 201 };
-    const int status = result == out_of_memory ? ${T}_NO_MEMORY
-                       : result == not_initialized || result == no_context ? ${T}_NO_CONTEXT : ${T}_DRIVER;
-    return fail(error, status, result, "%s of %s failed with CUresult %d (%s)", call, of, result, result_name(result));
-}
-
-${STATIC}const char *status_words(int status)
-{
-    static const char *const words[] = {
-        "done", "an argument is refused", "CUDA driver not found", "CUDA driver is too old", "no current CUDA context",
-        "no variant for this device", "NVRTC not found, or too old", "compilation failed", "out of memory",
-        "CUDA driver call failed"};
-    return status >= 0 && status < (int)(sizeof words / sizeof *words) ? words[status] : "unknown status";
-}
-
-/* ---- load: the driver -------------------------------------------------------------------------------------------- */
-
-/* Functions by name, into pointers that lie one behind the other; library NULL: they are there. Returns the first name
- * for which there is none, NULL: there is none such. A name behind a `?` need not be there. POSIX: a function's address
- * is as a void *. */
-static const char *find_symbols(void *library, const char *const *name, size_t count, void *functions)
-{
-    const char *missing = NULL;
-    size_t i;
-    for (i = 0; i < count; i++) {
-        unsigned char *place = (unsigned char *)functions + i * sizeof(void *);
-        void *symbol = library ? dlsym(library, name[i] + (*name[i] == '?')) : NULL;
-        if (library)
-            memcpy(place, &symbol, sizeof symbol);
-        memcpy(&symbol, place, sizeof symbol);
-        if (!symbol && *name[i] != '?' && !missing)
-            missing = name[i];
-    }
-    return missing;
-}
-
-/* Opens the driver, or takes the caller's table. Beside the loader's own search: containers, NixOS and WSL keep the
- * driver where no cache lists it. */
-static int open_driver(struct ${T}_state *k, const struct ${T}_driver *driver, struct ${T}_error *error)
-{
-    static const char *const calls[] = { /* the members of ${T}_driver */
-        "cuDriverGetVersion", "cuCtxGetDevice", "cuDeviceGetAttribute", "cuModuleLoadData", "cuModuleUnload",
-        "cuModuleGetFunction", "cuFuncSetAttribute", "?cuOccupancyMaxActiveClusters", "cuLaunchKernelEx",
-//@ local more = { '"?cuTensorMapEncodeTiled"' }
-//@ if host.part.debug then
-//@     for _, name in ipairs { "cuModuleGetGlobal_v2", "cuMemcpyHtoD_v2", "cuMemHostAlloc", "cuMemFreeHost" } do
-//@         more[#more + 1] = '"' .. name .. '"'
-//@     end
+//@ if host.shared then
+//@     include "host/words.c" host = host
 //@ end
-//@ if host.part.tuned then more[#more + 1] = '"?cuDeviceGetName"' end
-//@ if host.part.windows then more[#more + 1] = '"?cuTensorMapEncodeIm2col"' end
-//@ local list = csv(more)
-        ${list}};
-    static const char *const files[] = {"libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1",
-                                        "/run/opengl-driver/lib/libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1"};
-    const char *missing;
-    size_t i;
-    if (driver)
-        k->driver = *driver;
-    for (i = 0; i < sizeof files / sizeof *files && !k->library && !driver; i++)
-        k->library = dlopen(files[i], RTLD_NOW | RTLD_LOCAL);
-    if (!k->library && !driver)
-        return fail(error, ${T}_NO_DRIVER, 0, "no CUDA driver: the loader finds no libcuda.so.1");
-    missing = find_symbols(k->library, calls, sizeof calls / sizeof *calls, &k->driver);
-    if (missing && driver)
-        return REFUSE("the driver's table lacks an entry point, %s; only max_active_clusters may be NULL, and encoders "
-                      "where no tensor map is used", missing);
-    return missing ? fail(error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no %s", missing) : ${T}_OK;
-}

@@ -1,15 +1,11 @@
 //@ -- What launches run of the launcher: functions that are expanded where a kernel's own code names its tensors.
 //@ param host table
-//@ local T, map = host.types, host.map_rule
 /* ---- what every launch runs ------------------------------------------------------------------------------------ */
 
 /* CUlaunchAttribute and CUlaunchConfig of cuda.h. */
 struct launch_attribute {
     uint64_t id; /* a CUlaunchAttributeID, an int, and what pads it: machines with a GPU store low bits first */
-    union {
-        uint32_t cluster[3];
-        uint64_t word[8];
-    } value;
+    uint32_t value[16];
 };
 struct launch_config {
     uint32_t grid[3], block[3], shared_bytes;
@@ -27,14 +23,14 @@ INLINE struct launch_config configure(struct launch_attribute *attribute, const 
 //@ if host.part.clusters then
     if (cluster[0] * cluster[1] * cluster[2] > 1) {
         attribute->id = 4; /* CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION */
-        memcpy(attribute->value.cluster, cluster, sizeof attribute->value.cluster);
+        memcpy(attribute->value, cluster, 3 * sizeof *cluster);
         config.attribute_count = 1;
     }
 //@ end
 //@ if host.part.programmatic then
     if (programmatic) {
         attribute[config.attribute_count].id = 6; /* CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION */
-        attribute[config.attribute_count++].value.word[0] = 1;
+        attribute[config.attribute_count++].value[0] = 1;
     }
 //@ end
     return config;
@@ -42,40 +38,14 @@ INLINE struct launch_config configure(struct launch_attribute *attribute, const 
 
 INLINE int64_t stride_of(int dense, int64_t given, int64_t otherwise) { return dense || !given ? otherwise : given; }
 
-/* Of a size that the kernel keeps in 32 bits the low ones. */
-INLINE void put(uint64_t *word, size_t offset, const void *value, size_t bytes)
-{
-    memcpy((unsigned char *)word + offset, value, bytes);
-}
-
-/* Ordinary is what most launches are: sizes, extents and strides in their range and above 1, addresses that are there,
- * so that nothing has to be put in the place of what is never used. Each of these is a sum of signs: its highest bit is
- * set where something is out of the ordinary. */
-INLINE uint64_t odd_size(int64_t size, int64_t limit, int64_t multiple)
-{
-    return ((uint64_t)size - 2) | ((uint64_t)limit - (uint64_t)size) | (uint64_t)(size % multiple != 0) << 63;
-}
-INLINE uint64_t odd_address(uint64_t all) { return (all - 1) | (((uint64_t)1 << ${map.address_bits}) - 1 - all) | all; }
-INLINE uint64_t odd_stride(int64_t stride, uint64_t bytes)
-{
-    return (uint64_t)stride | (((uint64_t)1 << ${map.stride_bits}) / bytes - 1 - (uint64_t)stride);
-}
-
-/* The bytes from one index of dimension d to the next, where there are several. */
-INLINE uint64_t pitch(const struct tensor *t, int d, uint64_t bytes)
-{
-    return t->dim[d] > 1 ? (uint64_t)t->stride[d] * bytes : 0;
-}
-
-/* What of a tensor lies below the alignment mask + 1: of its address, its pitches and, where whole_rows asks for them,
- * its rows. */
+/* What lies below the alignment mask + 1 of a tensor's address, pitches and, with whole_rows, rows. */
 INLINE uint64_t unaligned(const struct tensor *t, int rank, uint64_t bytes, uint64_t mask, int whole_rows)
 {
     uint64_t low = t->address;
     if (mask >= bytes) {
 //@ for d = 1, host.rank - 1 do
 //@     local before = d - 1
-        low |= rank > ${d} ? pitch(t, ${before}, bytes) : 0;
+        low |= rank > ${d} && t->dim[${before}] > 1 ? (uint64_t)t->stride[${before}] * bytes : 0;
 //@ end
         low |= whole_rows ? (uint64_t)t->dim[rank - 1] * bytes : 0;
     }
@@ -120,14 +90,26 @@ INLINE uint64_t unaligned_slices(const struct tensor *t, int rank, uint64_t byte
 INLINE void put_half(uint64_t *map, int h, uint64_t value)
 {
     const uint32_t half = (uint32_t)value;
-    put(map, 4 * (size_t)h, &half, sizeof half);
+    memcpy((unsigned char *)map + 4 * h, &half, sizeof half);
 }
 
-INLINE void patch_map(uint64_t *map, uint32_t rank, uint64_t address, const uint64_t *dim, const uint64_t *stride)
+/* Address, extents and strides as maps take them: those of an empty tensor, and the stride of a dimension of one index,
+ * are never used, but must be valid. d counts from the innermost dimension. */
+INLINE uint64_t map_address(const struct tensor *t) { return t->address ? t->address : 16; }
+INLINE uint64_t map_dim(const struct tensor *t, int rank, int d)
 {
-    map[0] = address;
+    return d < rank && t->dim[rank - 1 - d] > 0 ? (uint64_t)t->dim[rank - 1 - d] : 1;
+}
+INLINE uint64_t map_stride(const struct tensor *t, int rank, int d, uint64_t bytes)
+{
+    return d < rank - 1 && t->dim[rank - 2 - d] > 1 ? (uint64_t)t->stride[rank - 2 - d] * bytes : 16;
+}
+
+INLINE void patch_map(uint64_t *map, const struct tensor *t, int rank, uint64_t bytes)
+{
+    map[0] = map_address(t);
 //@ if host.rank < 2 then
-    (void)rank, (void)stride;
+    (void)bytes;
 //@ end
 //@     -- By how many dimensions there must be: the halves, each with what is shifted into it.
 //@     local above, at = { [0] = {}, {}, {}, {}, {} }, {}
@@ -157,29 +139,5 @@ INLINE void patch_map(uint64_t *map, uint32_t rank, uint64_t address, const uint
     }
 //@         end
 //@     end
-}
-
-/* Address, extents and strides as maps take them: those of an empty tensor, and the stride of a dimension of one index,
- * are never used, but must be valid. d counts from the innermost dimension. */
-INLINE uint64_t map_dim(const struct tensor *t, int rank, int d)
-{
-    return d < rank && t->dim[rank - 1 - d] > 0 ? (uint64_t)t->dim[rank - 1 - d] : 1;
-}
-INLINE uint64_t map_stride(const struct tensor *t, int rank, int d, uint64_t bytes)
-{
-    return d < rank - 1 && t->dim[rank - 2 - d] > 1 ? (uint64_t)t->stride[rank - 2 - d] * bytes : 16;
-}
-INLINE uint64_t map_view(const struct tensor *t, int rank, uint64_t bytes, uint64_t *dim, uint64_t *stride)
-{
-//@     for d = 0, host.rank - 1 do
-    dim[${d}] = map_dim(t, rank, ${d});
-//@     end
-//@     for d = 0, host.rank - 2 do
-    stride[${d}] = map_stride(t, rank, ${d}, bytes);
-//@     end
-//@     if host.rank < 2 then
-    (void)bytes, (void)stride;
-//@     end
-    return t->address ? t->address : 16;
 }
 //@ end

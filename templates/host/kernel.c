@@ -5,7 +5,8 @@
  * again. ${host.name}.h says what it is${what}. */
 
 //@ -- Variants whose text below is one: shape.of by image, from 0, those of one have the same parameter; and by text
-//@ -- the cases that have it: fit and patch by shape, count by variant.
+//@ -- the cases that have it: fit and patch by shape, count by variant; whether any has words, maps, tensors, and asks
+//@ -- tensors to be aligned.
 //@ local shape = { of = {}, count = 0, fits = { of = {} }, patches = { of = {} }, counts = { of = {} } }
 //@ local shapes = {}
 //@ local function add(group, text, case, what)
@@ -20,10 +21,11 @@
 //@     local low, lines, puts = {}, {}, false
 //@     local function line(...) lines[#lines + 1], puts = table.concat { ... }, false end
 //@     local function put(offset, what, bytes) -- several stand in a line
-//@         local text = "put(word, " .. offset .. ", &" .. what .. ", " .. bytes .. ");"
+//@         local place = offset > 0 and "to + " .. offset or "to"
+//@         local text = "memcpy(" .. place .. ", &" .. what .. ", " .. bytes .. ");"
 //@         local joins = puts and #lines[#lines] + #text < 111
 //@         lines[joins and #lines or #lines + 1] = joins and lines[#lines] .. " " .. text or text
-//@         puts = true
+//@         puts, shape.words = true, true
 //@     end
 //@     for _, r in ipairs(i.rule) do
 //@         for _, f in ipairs(r.fixed) do
@@ -36,6 +38,7 @@
 //@             low[#low + 1] = table.concat { word, "(t + at_", r.tensor, ", ", what, ")" }
 //@         end
 //@     end
+//@     shape.aligned = shape.aligned or #low > 0
 //@     local fit = #low > 0 and "!(" .. table.concat(low, " | ") .. ")" or "1"
 //@     for _, w in ipairs(i.picture) do
 //@         local dim = "t[at_" .. w.tensor .. "].dim[" .. w.dim .. "]"
@@ -45,15 +48,17 @@
 //@     end
 //@     local maps = 0
 //@     for _, q in ipairs(i.param) do
+//@         shape.tensors = shape.tensors or q.kind == "map" or q.kind == "pointer" or q.kind == "stride"
 //@         if q.kind == "map" then
 //@             local m = host.map[q.map + 1]
-//@             local place = q.word > 0 and "word + " .. q.word or "word"
+//@             local place = q.word > 0 and "p->word + " .. q.word or "p->word"
 //@             local map = host.tuned and "maps_of[v][" .. maps .. "]" or q.map
-//@             local given = csv { "k", "patched", "&maps[" .. map .. "]", place }
+//@             local given = csv { "encoder", "&maps[" .. map .. "]", place }
 //@             local bytes = m.element_bytes
 //@             local word = q.pointers and "put_map_of_slices(" or "put_map("
-//@             line(word, given, ", t + at_", q.tensor, ", ", q.rank, ", ", bytes, ", &status, error);")
-//@             maps = maps + 1
+//@             local call = word .. given .. ", t + at_" .. q.tensor .. ", " .. csv { q.rank, bytes, "error" } .. ");"
+//@             line(maps > 0 and "status = status ? status : " or "status = ", call)
+//@             maps, shape.maps = maps + 1, true
 //@         elseif q.kind == "pointer" then
 //@             put(q.offset, "t[at_" .. q.tensor .. "].address", 8)
 //@         elseif q.kind == "stride" then
@@ -85,6 +90,10 @@
 //@         if i.grid[axis] ~= "1" then line("n[", d - 1, "] = ", i.grid[axis], ";") end
 //@     end
 //@     local count = table.concat(lines, " ")
+//@     for at = 1, #count do
+//@         shape.sizes = shape.sizes or count:sub(at, at + 5) == "args->"
+//@         shape.resident = shape.resident or count:sub(at, at + 7) == "sm_count"
+//@     end
 //@     local one_line = #count < 80
 //@     if not one_line then count = table.concat(lines, "\n") end
 //@     add(shape.counts, count, n - 1, "")
@@ -105,18 +114,25 @@
 //@     end
 #include <string.h>
 
-/* Read it from here down: what is known of a kernel; what every launch runs; load, and why arguments are refused; then
- * the kernel itself, its tables, how its arguments become a launch's parameter, and what the header declares.
- * What most arguments need of a launch is one stretch of code without a call (INLINE, TOGETHER), and all else is kept
- * apart from it (APART): between two launches the driver takes the caches for itself, and what is brought back should
- * be little and lie together. */
+/* From here down: the kernel and what is known of it, what every launch runs, load, why arguments are refused, how they
+ * become a launch's parameter. What most launches run is one stretch of code without a call (INLINE, TOGETHER), and all
+ * else is kept apart from it (APART, COLD): between two launches the driver takes the caches for itself, and what is
+ * brought back should be little and lie together. */
 //@     include "host/marks.h"
 
 //@     include "host/tables.h" host = host
 
+//@ end
+//@ include "host/code.c" host = host, shape = shape
+
+//@ if not host.shared then
 //@     include "host/fast.h" host = host
 
+//@     include "host/copy.c" host = host
+
 //@     include "host/failures.c" host = host
+
+//@     include "host/driver.c" host = host
 
 //@     if host.part.text then
 //@         include "host/nvrtc.c" host = host
@@ -135,8 +151,6 @@
 //@     include "host/check.c" host = host
 
 //@ end
-//@ include "host/code.c" host = host, shape = shape
-
 //@ include "host/params.c" host = host, shape = shape
 
 //@ if not host.shared then
@@ -163,7 +177,7 @@
 #define KERNEL ${host.name}
 #include "tilewright_host.h"
 //@ else
-//@     include "host/body.c" host = host
+//@     include "host/body.c" host = host, dense = shape.dense
 //@ end
 //@ if host.tuned then
 //@     local NAME = host.name

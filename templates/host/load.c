@@ -1,80 +1,86 @@
 //@ -- Load and unload: variants for the device, and what launches ask of the driver.
 //@ param host table
-//@ local T, STATIC = host.types, host.linkage
-/* ---- load ------------------------------------------------------------------------------------------------------ */
-
-struct device { int major, minor, sm_count, shared_bytes; }; /* the current one; bytes that a block can opt in to */
-
-/* The target for a device whose blocks have the shared memory for it: that of its compute capability, else the nearest
- * of the same major version, else the newest whose PTX may run on later devices. -1: none. */
-static int choose_target(const struct tables *of, const struct device *d)
+//@ local T, of = host.types, host.shared and "l->of->" or ""
+//@ local slots = host.shared and "slots" or "kernel->slot"
+//@ local its = host.shared and "of->" or ""
+//@ local name = host.shared and "of->name" or '"' .. host.name .. '"'
+/* The target for the device, whose blocks must have the shared memory for it: that of its compute capability, else the
+ * nearest of the same major version, else the newest whose PTX may run on later devices. */
+static int choose_target(struct loader *l)
 {
-    int i, best = -1, best_score = 0;
-    for (i = 0; i < of->target_count; i++) {
-        const struct target *t = &of->target[i];
-        const int own = 10 * t->major + t->minor, wanted = 10 * d->major + d->minor;
-        const int score = own == wanted                                              ? 3000 + t->exact
-                          : t->major == d->major && t->minor < d->minor && !t->exact ? 2000 + own
-                          : t->newer && own < wanted                                 ? 1000 + own : 0;
-        if (t->shared_bytes > d->shared_bytes || score <= best_score)
-            continue;
-        best = i;
-        best_score = score;
-    }
-    return best;
-}
-
-/* Why there is none: what the device is, and what each target wants. */
-static int refuse_device(const struct tables *of, const struct device *d, struct ${T}_error *error)
-{
+    static const int asked[] = {75, 76, 16, 97}; /* CUdevice_attributes */
+    int *const value[] = {&l->major, &l->minor, &l->sm_count, &l->shared_bytes};
+    struct ${T}_state *k = l->k;
     char wanted[700];
     size_t at = 0;
-    int i;
-    for (i = 0; i < of->target_count && at < sizeof wanted; i++) {
-        const struct target *t = &of->target[i];
+    int i, best = 0, result = k->driver.version(&k->driver_version);
+    if (result)
+        return driver_fault(l->error, result, "cuDriverGetVersion", "the driver");
+    result = k->driver.context_device(&l->device);
+    if (result)
+        return driver_fault(l->error, result, "cuCtxGetDevice", "the current context");
+    for (i = 0; i < 4 && !result; i++)
+        result = k->driver.device_attribute(value[i], asked[i], l->device);
+    if (result)
+        return driver_fault(l->error, result, "cuDeviceGetAttribute", "the current device");
+    k->capability = 10 * l->major + l->minor;
+    for (i = 0; i < ${of}target_count; i++) {
+        const struct target *t = &${of}targets[i];
+        const int own = 10 * t->major + t->minor;
+        const int score = t->shared_bytes > l->shared_bytes                                 ? 0
+                          : own == k->capability                                            ? 3000 + t->exact
+                          : t->major == l->major && own < k->capability && !t->exact        ? 2000 + own
+                          : t->newer && own < k->capability                                 ? 1000 + own : 0;
         const char *later = t->exact ? "" : t->newer ? " or newer" : " or newer of that major version";
-        int length = snprintf(wanted + at, sizeof wanted - at, "%s%s (%d.%d%s, %d bytes)", i ? ", " : "", t->arch,
-                              t->major, t->minor, later, t->shared_bytes);
-        at += length > 0 ? (size_t)length : 0;
+        if (score > best) {
+            best = score;
+            l->target = t;
+            k->target = 1 + i;
+        }
+        if (at < sizeof wanted)
+            at += (size_t)snprintf(wanted + at, sizeof wanted - at, "%s%s (%d.%d%s, %d bytes)", i ? ", " : "", t->arch,
+                                   t->major, t->minor, later, t->shared_bytes);
     }
-    return fail(error, ${T}_UNSUPPORTED, 0,
-                "the current device has compute capability %d.%d and %d bytes of shared memory for a block; the kernel "
-                "was made for %s", d->major, d->minor, d->shared_bytes, wanted);
+//@ if host.part.text then
+    l->as_ptx = best && l->target->major != l->major;
+//@ end
+    return best ? ${T}_OK
+           : fail(l->error, ${T}_UNSUPPORTED, 0, "the current device has compute capability %d.%d and %d bytes of shared "
+                  "memory for a block; the kernel was made for %s", l->major, l->minor, l->shared_bytes, wanted);
 }
 
 //@ if host.part.clusters then
 /* Persistent grids take one block for each multiprocessor that can hold one: where clusters do not fill every GPC, that
  * is fewer than there are. Only a number of blocks depends on it, so a driver that cannot say is no fault. */
-static void count_resident(struct ${T}_state *k, struct ${T}_slot *slot, const struct ${T}_variant *v, const struct image *image, int sm_count)
+static void count_resident(struct loader *l, struct ${T}_slot *slot, int variant)
 {
 //@ local programmatic = host.part.programmatic and ", v->programmatic" or ""
+    const struct ${T}_variant *v = &${of}variants[variant];
+    const int blocks = (int)(v->cluster[0] * v->cluster[1] * v->cluster[2]), per_sm = ${of}images[variant].blocks_per_sm;
     struct launch_attribute attribute[2];
-    struct launch_config config;
-    const int blocks = (int)(v->cluster[0] * v->cluster[1] * v->cluster[2]);
+    const struct launch_config config = configure(attribute, v->cluster, v->threads, v->shared_bytes, NULL, v->cluster${programmatic});
     int clusters = 0;
-    slot->resident = sm_count > blocks ? sm_count : blocks; /* a persistent grid is one cluster at least */
-    if (blocks < 2 || !k->driver.max_active_clusters)
-        return;
-    config = configure(attribute, v->cluster, v->threads, v->shared_bytes, NULL, v->cluster${programmatic});
-    if (!k->driver.max_active_clusters(&clusters, slot->function, &config) && clusters > 0 &&
-        (int64_t)clusters * blocks < (int64_t)sm_count * image->blocks_per_sm)
-        slot->resident = (int32_t)((int64_t)clusters * blocks / image->blocks_per_sm);
+    slot->resident = l->sm_count > blocks ? l->sm_count : blocks; /* a persistent grid is one cluster at least */
+    if (blocks > 1 && l->k->driver.max_active_clusters &&
+        !l->k->driver.max_active_clusters(&clusters, slot->function, &config) && clusters > 0 &&
+        (int64_t)clusters * blocks < (int64_t)l->sm_count * per_sm)
+        slot->resident = (int32_t)((int64_t)clusters * blocks / per_sm);
 }
 
 //@ end
 //@ if host.part.debug then
 /* Memory for the records of every variant, which the device writes and a dead context leaves. */
-static int debug_memory(struct ${T}_state *k, const struct tables *of, struct ${T}_error *error)
+static int debug_memory(struct loader *l)
 {
     enum { portable_mapped = 1 | 2 }; /* CU_MEMHOSTALLOC_PORTABLE, _DEVICEMAP: one address for host and devices */
     /* The last: whether they were told. */
-    size_t bytes = ((size_t)of->slots * debug_room + 1) * sizeof(struct debug_record);
-    int result = k->driver.host_alloc(&k->debug, bytes, portable_mapped);
+    size_t bytes = ((size_t)${of}slot_count * debug_room + 1) * sizeof(struct debug_record);
+    int result = l->k->driver.host_alloc(&l->k->debug, bytes, portable_mapped);
     if (result) {
-        k->debug = NULL;
-        return driver_fault(error, result, "cuMemHostAlloc", "the debug records");
+        l->k->debug = NULL;
+        return driver_fault(l->error, result, "cuMemHostAlloc", "the debug records");
     }
-    memset(k->debug, 0, bytes);
+    memset(l->k->debug, 0, bytes);
     return ${T}_OK;
 }
 
@@ -84,153 +90,147 @@ static struct debug_record *debug_records(const struct ${T}_state *k, int v)
 }
 
 /* Tells the variant where its records go. */
-static int debug_attach(struct ${T}_state *k, const struct ${T}_slot *slot, int v, struct ${T}_error *error)
+static int debug_attach(struct loader *l, const struct ${T}_slot *slot)
 {
     enum { not_found = 500 };
     uint64_t at = 0;
     size_t bytes = 0;
     struct debug_state state;
-    int result = k->driver.module_global(&at, &bytes, slot->module, "tilewright_debug");
+    int result = l->k->driver.module_global(&at, &bytes, slot->module, "tilewright_debug");
     if (result == not_found)
         return ${T}_OK; /* nothing in it waits on an mbarrier */
     if (result)
-        return driver_fault(error, result, "cuModuleGetGlobal", "tilewright_debug");
+        return driver_fault(l->error, result, "cuModuleGetGlobal", "tilewright_debug");
     memset(&state, 0, sizeof state);
-    state.record = (uint64_t)(uintptr_t)debug_records(k, v);
+    state.record = (uint64_t)(uintptr_t)debug_records(l->k, (int)(slot - l->slots));
     state.room = debug_room;
     state.hardware = 1;
-    result = k->driver.copy_to_device(at, &state, sizeof state);
-    return result ? driver_fault(error, result, "cuMemcpyHtoD", "tilewright_debug") : ${T}_OK;
+    result = l->k->driver.copy_to_device(at, &state, sizeof state);
+    return result ? driver_fault(l->error, result, "cuMemcpyHtoD", "tilewright_debug") : ${T}_OK;
 }
 
 //@ end
-/* *result: what cuModuleLoadData gave. */
-static int load_image(struct ${T}_state *k, struct ${T}_slot *slot, const struct tables *of, int variant, const void *bytes, int *result, struct ${T}_error *error)
+/* Loads a variant into a slot. What is text is made here, and freed when it is loaded. */
+static int load_variant(struct loader *l, struct ${T}_slot *slot, int variant)
 {
-//@ local any = host.part.clusters and ", any_cluster = 14, portable_cluster = 8" or ""
-    enum { shared_bytes = 8${any} }; /* of CUfunction_attribute */
-    const struct ${T}_variant *v = &of->variant[variant];
-    int other;
-    *result = k->driver.module_load(&slot->module, bytes);
-    if (*result) {
-        slot->module = NULL;
-        return driver_fault(error, *result, "cuModuleLoadData", v->entry);
-    }
-    other = k->driver.module_function(&slot->function, slot->module, v->entry);
+//@ local codes = host.part.text and "no_binary_for_gpu = 209, shared_bytes = 8" or "shared_bytes = 8"
+//@ if host.part.clusters then codes = codes .. ", any_cluster = 14, portable_cluster = 8" end
+    enum { ${codes} }; /* as in cuda.h */
+    const struct ${T}_driver *driver = &l->k->driver;
+    const struct ${T}_variant *v = &${of}variants[variant];
+//@ if host.part.cubin or host.part.ptx or host.part.lists then
+    const struct image *image = &${of}images[variant];
+//@ end
+    void *module = NULL;
+//@ if host.part.text then
+    int result, status = ${T}_OK;
+    do {
+        char *code = NULL;
+//@     -- Where there is nothing but sources, each variant has one.
+//@     local sources = host.part.source and not host.part.cubin and not host.part.ptx
+//@     local code = host.part.cubin and "code ? code : image->cubin" or "code"
+//@     local any = "image->source"
+//@     if host.part.ptx then
+        if (l->as_ptx && image->ptx)
+            status = join(image->ptx, &code, l->error);
+//@         any = host.part.source and "(image->source || image->ptx)" or "image->ptx"
+//@     end
+//@     if host.part.source then
+//@         local otherwise = host.part.ptx and "else " or ""
+//@         if host.part.cubin then
+        ${otherwise}if (image->source && (l->as_ptx || !image->cubin))
+            status = compile(l, variant, &code);
+//@         else
+        status = compile(l, variant, &code);
+//@         end
+//@     end
+        result = status ? 0 : driver->module_load(&module, ${code});
+        free(code);
+//@     local again = sources and "!l->as_ptx++" or any .. " && !l->as_ptx++"
+    } while (result == no_binary_for_gpu && ${again});
+    if (status)
+        return status;
+//@ else
+    int result = driver->module_load(&module, image->cubin);
+//@ end
+    if (result)
+        return driver_fault(l->error, result, "cuModuleLoadData", v->entry);
+    slot->module = module;
+    result = driver->module_function(&slot->function, slot->module, v->entry);
 //@ if host.part.lists then
     slot->list = NULL;
-    if (!other && of->image[variant].lists) {
+    if (!result && image->lists) {
         char list[512];
         snprintf(list, sizeof list, "%s_list", v->entry);
-        other = k->driver.module_function(&slot->list, slot->module, list);
+        result = driver->module_function(&slot->list, slot->module, list);
     }
 //@ end
-    if (other)
-        return driver_fault(error, other, "cuModuleGetFunction", v->entry);
+    if (result)
+        return driver_fault(l->error, result, "cuModuleGetFunction", v->entry);
     if (v->shared_bytes > 0)
-        other = k->driver.function_set(slot->function, shared_bytes, (int)v->shared_bytes);
+        result = driver->function_set(slot->function, shared_bytes, (int)v->shared_bytes);
 //@ if host.part.clusters then
-    if (!other && v->cluster[0] * v->cluster[1] * v->cluster[2] > portable_cluster)
-        other = k->driver.function_set(slot->function, any_cluster, 1);
+    if (!result && v->cluster[0] * v->cluster[1] * v->cluster[2] > portable_cluster)
+        result = driver->function_set(slot->function, any_cluster, 1);
+//@ end
+    if (result)
+        return driver_fault(l->error, result, "cuFuncSetAttribute", v->entry);
+//@ if host.part.clusters then
+    count_resident(l, slot, variant);
+//@ else
+    slot->resident = l->sm_count;
 //@ end
 //@ if host.part.debug then
-    if (!other)
-        return debug_attach(k, slot, variant - of->target[k->target - 1].first, error);
+    return debug_attach(l, slot);
+//@ else
+    return ${T}_OK;
 //@ end
-    return other ? driver_fault(error, other, "cuFuncSetAttribute", v->entry) : ${T}_OK;
 }
 
 //@ if host.part.tuned then
 /* One that asks for more shared memory than the device has is left out, as one for other sizes is. */
-static int is_wanted(const struct ${T}_state *k, const struct tables *of, int variant, const struct device *device,
-                     const struct wanted *wanted)
+static int is_wanted(const struct loader *l, int variant)
 {
-    const int setup = of->image[variant].setup;
-    return of->variant[variant].shared_bytes <= (uint32_t)device->shared_bytes &&
-           (!setup || !wanted->takes || wanted->takes(k, wanted->args, wanted->count, setup));
+    const int setup = ${of}images[variant].setup;
+    return ${of}variants[variant].shared_bytes <= (uint32_t)l->shared_bytes &&
+           (!setup || !l->wanted->takes || l->wanted->takes(l->k, l->wanted->args, l->wanted->count, setup));
 }
 
 /* The GPU's own choice among set-ups, else the first of its architecture. */
-static void choose_table(struct ${T}_state *k, const struct tables *of, int device)
+static void choose_table(struct loader *l)
 {
     char name[256] = "";
     int i, found = 0;
-    if (k->driver.device_name && k->driver.device_name(name, (int)sizeof name - 1, device))
+    if (l->k->driver.device_name && l->k->driver.device_name(name, (int)sizeof name - 1, l->device))
         name[0] = '\0';
-    k->choice = ~0;
-    for (i = 0; i < of->choice_count; i++) {
-        if (of->choice[i].target != k->target || (found && strcmp(of->choice[i].gpu, name) != 0))
+    l->k->choice = ~0;
+    for (i = 0; i < ${of}choice_count; i++) {
+        if (${of}choices[i].target != l->k->target || (found && strcmp(${of}choices[i].gpu, name) != 0))
             continue;
-        k->choice = of->choice[i].begin;
+        l->k->choice = ${of}choices[i].begin;
         found = 1;
     }
 }
 
 //@ end
-/* PTX for a device that is newer than the target, and for one that takes no binaries at all, an emulated one. What is
- * text is made here, and freed when it is loaded. */
-//@ if host.part.tuned then
-static int load_variants(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, const struct device *device, const struct wanted *wanted, struct ${T}_error *error)
-//@ else
-static int load_variants(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, const struct device *device, struct ${T}_error *error)
-//@ end
+//@ -- Kernels that share the launcher call these; that of a lone one are what its header declares.
+//@ if host.shared then
+int unload_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, struct ${T}_error *error)
 {
-    const struct target *t = &of->target[k->target - 1];
-    int status = ${T}_OK, v, result;
-//@ if host.part.text then
-    enum { no_binary_for_gpu = 209 };
-    int as_ptx = t->major != device->major;
-//@ end
-//@ if host.part.source then
-    struct compiler compiler;
-    memset(&compiler, 0, sizeof compiler);
-//@ end
-    for (v = t->first; v < t->first + t->count && !status; v++) {
-        struct ${T}_slot *slot = &slots[v - t->first];
-        const struct image *image = &of->image[v];
-//@ if host.part.tuned then
-        if (!is_wanted(k, of, v, device, wanted))
-            continue;
-//@ end
-//@ if host.part.text then
-        do {
-            char *text = NULL;
-            result = 0;
-            if (as_ptx && image->ptx)
-                status = (text = join(image->ptx, error)) ? ${T}_OK : ${T}_NO_MEMORY;
-//@     if host.part.source then
-            else if (image->source && (as_ptx || !image->cubin)) {
-                status = compiler.library ? ${T}_OK : open_compiler(&compiler, error);
-                status = status ? status : compile(&compiler, of, v, as_ptx, &text, error);
-            }
-//@     end
-            if (!status)
-                status = load_image(k, slot, of, v, text ? text : image->cubin, &result, error);
-            free(text);
-        } while (result == no_binary_for_gpu && (image->source || image->ptx) && !as_ptx++);
 //@ else
-        status = load_image(k, slot, of, v, image->cubin, &result, error);
-//@ end
-//@ if host.part.clusters then
-        if (!status)
-            count_resident(k, slot, &of->variant[v], image, device->sm_count);
-//@ else
-        slot->resident = device->sm_count;
-//@ end
-    }
-//@ if host.part.source then
-    close_compiler(&compiler);
-//@ end
-    return status;
-}
-
-${STATIC}int unload_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, struct ${T}_error *error)
+int ${T}_unload(struct ${T} *kernel, struct ${T}_error *error)
 {
-    int status = ${T}_OK, v;
-    for (v = 0; v < of->slots; v++) {
-        int result = slots[v].module ? k->driver.module_unload(slots[v].module) : 0;
+    struct ${T}_state *k = &kernel->state;
+//@ end
+    int status = ${T}_OK;
+//@ if host.part.debug then
+    if (k->debug && !debug_records(k, slot_count)->kind)
+        ${T}_debug_report(kernel, NULL, NULL);
+//@ end
+    for (int v = 0; v < ${its}slot_count; v++) {
+        int result = ${slots}[v].module ? k->driver.module_unload(${slots}[v].module) : 0;
         if (result && !status)
-            status = driver_fault(error, result, "cuModuleUnload", of->name);
+            status = driver_fault(error, result, "cuModuleUnload", ${name});
     }
 //@ if host.part.debug then
     if (k->debug) {
@@ -241,61 +241,78 @@ ${STATIC}int unload_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const 
 //@ end
     if (k->library)
         dlclose(k->library);
-    memset(slots, 0, (size_t)of->slots * sizeof *slots);
+//@ if host.shared then
+    memset(slots, 0, (size_t)of->slot_count * sizeof *slots);
     memset(k, 0, sizeof *k);
+//@ else
+    memset(kernel, 0, sizeof *kernel);
+//@ end
     return status;
 }
 
-/* Looks at the device. 0, or a status. */
-static int find_device(struct ${T}_state *k, struct device *device, int *ordinal, struct ${T}_error *error)
+//@ if host.shared then
+int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, const struct ${T}_driver *driver, const struct wanted *wanted, struct ${T}_error *error)
 {
-    static const int asked[] = {75, 76, 16, 97}; /* CUdevice_attributes */
-    int *const value[] = {&device->major, &device->minor, &device->sm_count, &device->shared_bytes};
-    int i, result = k->driver.version(&k->driver_version);
-    if (result)
-        return driver_fault(error, result, "cuDriverGetVersion", "the driver");
-    result = k->driver.context_device(ordinal);
-    if (result)
-        return driver_fault(error, result, "cuCtxGetDevice", "the current context");
-    for (i = 0; i < 4 && !result; i++)
-        result = k->driver.device_attribute(value[i], asked[i], *ordinal);
-    k->capability = 10 * device->major + device->minor;
-    return result ? driver_fault(error, result, "cuDeviceGetAttribute", "the current device") : ${T}_OK;
-}
-
-//@ if host.part.tuned then
-${STATIC}int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, const struct ${T}_driver *driver, const struct wanted *wanted, struct ${T}_error *error)
 //@ else
-${STATIC}int load_kernel(struct ${T}_state *k, struct ${T}_slot *slots, const struct tables *of, const struct ${T}_driver *driver, struct ${T}_error *error)
-//@ end
+//@     local function_name = host.tuned and "static int load_wanted" or "int " .. T .. "_load"
+//@     local WANTED = host.tuned and "const struct wanted *wanted, " or ""
+${function_name}(struct ${T} *kernel, const struct ${T}_driver *driver, ${WANTED}struct ${T}_error *error)
 {
+    struct ${T}_state *k = &kernel->state;
+//@ end
     struct ${T}_driver table; /* the caller's may lie in what is loaded */
-    struct device device = {0, 0, 0, 0};
-    int status, ordinal = 0;
+    struct loader l;
     if (driver)
         table = *driver;
+//@ if host.shared then
+    memset(slots, 0, (size_t)of->slot_count * sizeof *slots);
     memset(k, 0, sizeof *k);
-    memset(slots, 0, (size_t)of->slots * sizeof *slots);
-    status = open_driver(k, driver ? &table : NULL, error);
-    status = status ? status : find_device(k, &device, &ordinal, error);
-    if (!status && !(k->target = 1 + choose_target(of, &device)))
-        status = refuse_device(of, &device, error);
+//@ else
+    memset(kernel, 0, sizeof *kernel);
+//@ end
+    memset(&l, 0, sizeof l);
+    l.k = k;
+//@ if host.part.debug then
+    l.slots = ${slots};
+//@ end
+//@ if host.shared then
+    l.of = of;
+//@ end
+//@ if host.part.tuned then
+    l.wanted = wanted;
+//@ end
+    l.error = error;
+    int status = open_driver(&l, driver ? &table : NULL);
+    status = status ? status : choose_target(&l);
 //@ if host.part.tuned then
     if (!status)
-        choose_table(k, of, ordinal);
+        choose_table(&l);
 //@ end
 //@ if host.part.debug then
-    status = status ? status : debug_memory(k, of, error);
+    status = status ? status : debug_memory(&l);
 //@ end
+    for (int v = 0; !status && v < l.target->count; v++)
 //@ if host.part.tuned then
-    status = status ? status : load_variants(k, slots, of, &device, wanted, error);
-//@ else
-    status = status ? status : load_variants(k, slots, of, &device, error);
+        if (is_wanted(&l, l.target->first + v))
+//@     deeper()
+//@ end
+        status = load_variant(&l, &${slots}[v], l.target->first + v);
+//@ if host.part.tuned then
+//@     shallower()
+//@ end
+//@ if host.part.source then
+    close_compiler(&l);
 //@ end
 //@ if host.part.maps then
-    status = status ? status : check_images(k, of, error);
+    status = status ? status : check_images(&l);
 //@ end
+//@ if host.shared then
     if (status)
         unload_kernel(k, slots, of, NULL);
+//@ else
+    k->copy = COPY;
+    if (status)
+        ${T}_unload(kernel, NULL);
+//@ end
     return status;
 }

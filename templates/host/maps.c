@@ -1,26 +1,46 @@
 //@ -- Tensor maps by the driver's encoder, and the comparison of images with it.
 //@ param host table
-//@ local T, STATIC = host.types, host.linkage
-/* ---- load: tensor maps ------------------------------------------------------------------------------------------- */
-
+//@ local T, STATIC, of = host.types, host.linkage, host.shared and "l->of->" or ""
+//@ -- Work-arounds for devices that a variant with maps can run on.
+//@ local workarounds = {}
+//@ for _, w in ipairs(host.workaround) do
+//@     local reached = host.shared
+//@     for _, m in ipairs(host.shared and {} or host.map) do
+//@         for n, g in ipairs(host.target) do
+//@             local there = 10 * g.major + g.minor >= w.capability or g.newer > 0
+//@             there = there or g.exact == 0 and g.major == w.capability // 10
+//@             if m.targets >> n - 1 & 1 > 0 and there then reached = true end
+//@         end
+//@     end
+//@     if reached then workarounds[#workarounds + 1] = w end
+//@ end
+//@ if #workarounds > 0 then
 /* Driver-version work-arounds: bits of a map that drivers up to a version set wrongly, on devices from a compute
  * capability on. They are cleared in images and in what the driver writes alike; no image here has one set. */
 static void work_around(const struct ${T}_state *k, uint64_t *map)
 {
-//@ for _, w in ipairs(host.workaround) do
+//@ for _, w in ipairs(workarounds) do
     if (k->capability >= ${w.capability} && k->driver_version <= ${w.driver_version}) /* ${w.text} */
         map[${w.word}] &= ~((uint64_t)1 << ${w.bit});
 //@ end
 }
 
-/* The driver's encoder; map is written only on success. */
-static int encode(const struct ${T}_state *k, const struct map *m, uint64_t address, const uint64_t *dim, const uint64_t *stride, uint64_t *map)
+//@ end
+/* A tensor's map by the driver's encoder; `map` is written only on success. */
+${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, uint64_t *map, const struct tensor *t, struct ${T}_error *error)
 {
     static const uint32_t element_stride[5] = {1, 1, 1, 1, 1};
     unsigned char room[128 + 63]; /* the driver wants a multiple of 64 */
     unsigned char *aligned = room + (64 - (uintptr_t)room % 64) % 64;
-    void *at = (void *)(uintptr_t)address;
+    void *at = (void *)(uintptr_t)map_address(t);
+    uint64_t dim[5], stride[5];
+    for (int d = 0; d < 5; d++) {
+        dim[d] = map_dim(t, (int)m->rank, d);
+        stride[d] = map_stride(t, (int)m->rank, d, m->element_bytes);
+    }
+//@ local call = '"cuTensorMapEncodeTiled"'
 //@ if host.part.windows then
+//@     call = 'm->windows ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled"'
     const int result =
         m->windows ? k->driver.encode_im2col(aligned, m->dtype, m->rank, at, dim, stride, m->lower, m->upper, m->box[0],
                                              m->box[m->rank - 1], m->step, 0, m->swizzle, m->promotion, 0)
@@ -30,99 +50,62 @@ static int encode(const struct ${T}_state *k, const struct map *m, uint64_t addr
     const int result = k->driver.encode_tiled(aligned, m->dtype, m->rank, at, dim, stride, m->box, element_stride, 0,
                                               m->swizzle, m->promotion, 0);
 //@ end
-    if (!result) {
-        memcpy(map, aligned, 128);
-        work_around(k, map);
-    }
-    return result;
-}
-
-APART ${STATIC}int encode_map(const struct ${T}_state *k, const struct map *m, uint64_t *map, const struct tensor *t, struct ${T}_error *error)
-{
-    uint64_t dim[5], stride[4];
-    const uint64_t address = map_view(t, (int)m->rank, m->element_bytes, dim, stride);
-    int result = encode(k, m, address, dim, stride, map);
-//@ if host.part.windows then
-    return result ? driver_fault(error, result, m->windows ? "cuTensorMapEncodeIm2col" : "cuTensorMapEncodeTiled",
-                                 m->name) : ${T}_OK;
-//@ else
-    return result ? driver_fault(error, result, "cuTensorMapEncodeTiled", m->name) : ${T}_OK;
-//@ end
-}
-
-/* What is patched into a map: the address, five extents, four strides; of each values that cross every bit of it,
- * `base` and `plus` with each bit alone, and all of them. Images of windows are as long as the walk over them takes. */
-struct field {
-    uint64_t base, plus, all;
-    int low, bits;
-};
-enum { fields = 10 };
-
-static struct field field_of(const struct map *m, int field)
-{
-    static const struct field address = {(uint64_t)1 << 32, 0, (((uint64_t)1 << 53) - 1) << 4, 4, 53};
-    static const struct field extent = {1, 1, (uint64_t)1 << 32, 0, 32};
-    static const struct field stride = {16, 0, (((uint64_t)1 << 36) - 1) << 4, 4, 36};
-    struct field f = field == 0 ? address : field < 6 ? extent : stride;
-    const int d = field < 6 ? field - 1 : field - 5; /* the map must have more dimensions */
-//@ if host.part.windows then
-    if (field > 1 && field < 6 && !m->dim[d] && d <= (int)m->windows) {
-        f.base = f.plus = ((uint64_t)1 << 20) + 1;
-        f.all = ((uint64_t)1 << 31) - ((uint64_t)1 << 20);
-        f.bits = 31;
-    }
-//@ end
-    if (field > 0 && field < 6 && m->dim[d])
-        f.base = f.all = m->dim[d];
-    if (d >= (int)m->rank || (field > 0 && field < 6 && m->dim[d]))
-        f.bits = 0;
-    return f;
-}
-
-/* Compares one map's image with the driver, each bit of each field alone, then all; says what differs in k->images. */
-static int image_agrees(struct ${T}_state *k, const struct map *m)
-{
-    uint64_t value[fields], ours[16], theirs[16];
-    int field, bit, bits, i, result = 0, word = 16;
-    unsigned call = 0;
-    for (field = 0; field <= fields && !result && word == 16; field++) {
-        bits = field < fields ? field_of(m, field).bits : 1;
-        for (bit = 0; bit < bits && !result && word == 16; bit++, call++) {
-            for (i = 0; i < fields; i++) {
-                const struct field f = field_of(m, i);
-                value[i] = field == fields ? f.all : i == field ? ((uint64_t)1 << (f.low + bit)) + f.plus : f.base;
-            }
-            memcpy(ours, m->image, sizeof ours);
-            patch_map(ours, m->rank, value[0], value + 1, value + 6);
-            work_around(k, ours);
-            result = encode(k, m, value[0], value + 1, value + 6, theirs);
-            for (word = 0; !result && word < 16 && ours[word] == theirs[word];)
-                word++;
-        }
-    }
     if (result)
-        snprintf(k->images, sizeof k->images, "%s: the driver's encoder refuses call %u of the check with CUresult %d "
-                 "(%s)", m->name, call - 1, result, result_name(result));
-    else if (word < 16)
-        snprintf(k->images, sizeof k->images, "%s: in call %u of the check, word %d of the driver's map is 0x%llx, not "
-                 "0x%llx", m->name, call - 1, word, (unsigned long long)theirs[word], (unsigned long long)ours[word]);
-    return !result && word == 16;
+        return driver_fault(error, result, ${call}, m->name);
+    memcpy(map, aligned, 128);
+//@ if #workarounds > 0 then
+    work_around(k, map);
+//@ end
+    return ${T}_OK;
 }
 
-/* Where the variants have maps, their images are used if they are what the driver encodes. */
-static int check_images(struct ${T}_state *k, const struct tables *of, struct ${T}_error *error)
+/* Where the variants have maps, their images are used if, patched, they are what the driver encodes: for tensors whose
+ * every field is random, the same in each run, so that a bit which is wrong, missing or elsewhere shows. */
+static int check_images(struct loader *l)
 {
-    int i, uses = 0;
-    for (i = 0; i < of->map_count; i++) {
-        if (!(of->map[i].targets >> (k->target - 1) & 1u))
+    struct ${T}_state *k = l->k;
+    uint64_t random[11] = {0}, ours[16], theirs[16];
+    struct ${T}_error error;
+    struct tensor t;
+    memset(&t, 0, sizeof t);
+    for (const struct map *m = ${of}maps; m < ${of}maps + ${of}map_count; m++) {
+        const int rank = (int)m->rank;
+        int call, i, differs = 0;
+        if (!(m->targets >> (k->target - 1) & 1u))
             continue;
         if (!k->driver.encode_tiled)
-            return fail(error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeTiled");
+            return fail(l->error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeTiled");
 //@ if host.part.windows then
-        if (of->map[i].windows && !k->driver.encode_im2col)
-            return fail(error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeIm2col");
+        if (m->windows && !k->driver.encode_im2col)
+            return fail(l->error, ${T}_OLD_DRIVER, 0, "the CUDA driver has no cuTensorMapEncodeIm2col");
 //@ end
-        k->static_images = (!uses++ || k->static_images) && image_agrees(k, &of->map[i]);
+        for (call = 0; call < 64 && !differs && !k->images[0]; call++) {
+            for (i = 0; i < 11; i++)
+                random[i] = random[(i + 10) % 11] * 6364136223846793005u + 1442695040888963407u;
+            t.address = random[10] >> 11 << 4;
+            for (i = 0; i < rank; i++) {
+                const uint64_t constant = m->dim[rank - 1 - i];
+                t.dim[i] = (int64_t)(constant ? constant : 1 + (random[i] >> 32));
+//@ if host.part.windows then
+                if (!constant && i < rank - 1 && i >= rank - 1 - (int)m->windows) /* as long as a walk over it is */
+                    t.dim[i] = ((int64_t)1 << 20) + t.dim[i] % (((int64_t)1 << 31) - ((int64_t)1 << 21));
+//@ end
+                t.stride[i] = (int64_t)((random[5 + i] >> 28 << 4) / m->element_bytes);
+            }
+            memcpy(ours, m->image, sizeof ours);
+            patch_map(ours, &t, rank, m->element_bytes);
+//@ if #workarounds > 0 then
+            work_around(k, ours);
+//@ end
+            differs = encode_map(k, m, theirs, &t, &error);
+            for (i = 0; i < 16 && !differs; i++)
+                if (ours[i] != theirs[i])
+                    differs = fail(&error, 1, 0, "word %d of the driver's map is 0x%llx, not 0x%llx", i,
+                                   (unsigned long long)theirs[i], (unsigned long long)ours[i]);
+        }
+        if (differs)
+            snprintf(k->images, sizeof k->images, "%.30s: in call %d of the check, %.130s", m->name, call, error.text);
+        k->static_images = !k->images[0];
     }
     return ${T}_OK;
 }

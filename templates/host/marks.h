@@ -1,16 +1,13 @@
 //@ -- What the launcher's marks say.
 #if defined(__GNUC__)
-#define APART __attribute__((noinline))
-#define TOGETHER __attribute__((hot))
-#define INLINE static inline __attribute__((always_inline, unused))
-#define ALIGNED __attribute__((aligned(64)))
+#define MARK(...) __attribute__((__VA_ARGS__))
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define ASSUME(fact) do { if (!(fact)) __builtin_unreachable(); } while (0)
 #else
-#define APART
-#define TOGETHER
-#define INLINE static inline
-#define ALIGNED
+#define MARK(...)
 #define LIKELY(condition) (condition)
-#define ASSUME(fact) ((void)(fact))
 #endif
+#define APART MARK(noinline)
+#define COLD MARK(noinline, cold)
+#define TOGETHER MARK(noinline, hot)
+#define INLINE static inline MARK(always_inline, unused)
+#define ALIGNED MARK(aligned(64))

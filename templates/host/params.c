@@ -6,7 +6,10 @@
 //@ if not host.shared then
 /* ---- patch: the parameter ---------------------------------------------------------------------------------------- */
 
-//@     include "host/put.h" host = host
+//@     if host.part.maps then
+//@         include "host/put.h" host = host
+
+//@     end
 //@ end
 
 /* Launches by variant, but for their tensors, sizes and grid. */
@@ -78,10 +81,14 @@ APART static int check_formulas(const struct ${NAME}_args *args, struct ${T}_err
 //@ end
 static int check_arguments(const struct ${NAME}_args *args, struct ${T}_error *error)
 {
-//@ if host.symbol_count > 0 and plain then
-    return check_sizes(&tables, args, error);
-//@ elseif host.symbol_count > 0 then
-    int status = check_sizes(&tables, args, error);
+//@ local first = "int status = "
+//@ for _, d in ipairs(host.symbol) do
+    ${first}check_size("${d.name}", args->${d.name}, ${d.limit}, ${d.multiple}, error);
+//@     first = "status = status ? status : "
+//@ end
+//@ if #host.symbol > 0 and plain then
+    return status;
+//@ elseif #host.symbol > 0 then
     return status ? status : check_formulas(args, error);
 //@ elseif not plain then
     return check_formulas(args, error);
@@ -100,11 +107,11 @@ static int check_arguments(const struct ${NAME}_args *args, struct ${T}_error *e
 enum { clusters = ${clusters}, programmatic = ${programmatic} }; /* whether any variant has them */
 
 //@ end
-/* What a variant has: blocks along x, y and z, items that they count and lists of turns. */
-INLINE void count_work(const struct ${NAME}_args *args, int v, int64_t sm_count, int64_t *n)
+/* What a variant has, into its launch: blocks along x, y and z, where an extent of 0 anywhere stores zeros, items that
+ * they count and lists of turns. */
+INLINE int count_work(const struct ${NAME}_args *args, int v, int64_t sm_count, struct ${NAME}_params *p, struct ${T}_error *error)
 {
-    n[0] = n[1] = n[2] = 1;
-    n[3] = n[4] = 0;
+    int64_t n[5] = {1, 1, 1, 0, 0};
 //@ if #shape.counts == 1 then
 //@     local only = shape.counts[1].text
     ${only}
@@ -121,13 +128,30 @@ INLINE void count_work(const struct ${NAME}_args *args, int v, int64_t sm_count,
 //@     end
     }
 //@ end
-    (void)args, (void)v, (void)sm_count;
+//@ local unused = {}
+//@ if not shape.sizes then unused[1] = "(void)args" end
+//@ if not shape.resident then unused[#unused + 1] = "(void)sm_count" end
+//@ if #shape.counts == 1 then unused[#unused + 1] = "(void)v" end
+//@ if #unused > 0 then
+//@     local words = csv(unused)
+    ${words};
+//@ end
+//@ if host.lists then
+    p->list_grid = (uint32_t)n[4];
+//@ end
+//@ if host.shared then
+    return put_grid(n, p->grid, error);
+//@ else
+    //@ include "host/grid.c" host = host, grid = "p->grid"
+//@ end
 }
 
 /* Whether the tensors are aligned as variants of that shape ask. */
 INLINE int fits(int shape, const struct tensor *t)
 {
+//@ if not shape.aligned then
     (void)t;
+//@ end
     switch (shape) {
 //@ for _, s in ipairs(shape.fits) do
     ${s.cases} /* ${s.what} */
@@ -137,10 +161,25 @@ INLINE int fits(int shape, const struct tensor *t)
     return 0;
 }
 
-/* In a copy of variant v's launch. patched: whether maps are patched images; else the driver encodes them. */
-INLINE int patch(const struct ${T}_state *k, int shape, int v, int patched, const struct ${NAME}_args *args, const struct tensor *t, uint64_t *word, struct ${T}_error *error)
+/* In a copy of variant v's launch, where `slot` has it loaded. encoder: where the driver encodes maps, what is loaded;
+ * NULL: images are patched. 0, or why it is none. */
+INLINE int fill_launch(const struct ${T}_state *encoder, const struct ${T}_slot *slot, int shape, int v, const struct ${NAME}_args *args, const struct tensor *t, struct ${NAME}_params *p, struct ${T}_error *error)
 {
+//@ if shape.words then
+    unsigned char *to = (unsigned char *)p->word;
+//@ end
+//@ if shape.maps then
     int status = ${NAME}_OK;
+//@ else
+    (void)encoder;
+//@ end
+//@ if not shape.tensors then
+    (void)t;
+//@ end
+    p->function = slot->function;
+//@ if host.lists then
+    p->list = slot->list;
+//@ end
     switch (shape) {
 //@ for _, s in ipairs(shape.patches) do
     ${s.cases} /* ${s.what} */
@@ -148,8 +187,11 @@ INLINE int patch(const struct ${T}_state *k, int shape, int v, int patched, cons
         break;
 //@ end
     }
-    (void)k, (void)v, (void)patched, (void)args, (void)t, (void)word, (void)error;
-    return status;
+//@ if shape.maps then
+    return status ? status : count_work(args, v, slot->resident, p, error);
+//@ else
+    return count_work(args, v, slot->resident, p, error);
+//@ end
 }
 
 //@ if host.tuned then
@@ -180,92 +222,61 @@ static int takes(const struct ${T}_state *k, const void *args, int count, int se
 }
 
 //@ end
-/* What is out of the ordinary, as a sum of signs: of the sizes, and of the tensors. */
-INLINE uint64_t odd_sizes(const struct ${NAME}_args *args)
+/* What most launches are: sizes, extents and strides in their range and above 1, addresses that are there, so that
+ * nothing has to be put in the place of what is never used. */
+INLINE int is_ordinary(const struct ${NAME}_args *args, const struct tensor *t, int dense)
 {
-//@ local sizes = {}
-//@ for n, d in ipairs(host.symbol) do
-//@     sizes[n] = "odd_size(args->" .. d.name .. ", " .. d.limit .. ", " .. d.multiple .. ")"
+//@ local facts, seen, any, strided = {}, {}, {}, {}
+//@ local function fact(text) facts[#facts + 1] = text end
+//@ for _, d in ipairs(host.symbol) do
+//@     local size = "args->" .. d.name
+//@     fact(size .. " > 1 && " .. size .. " <= " .. d.limit)
+//@     if d.multiple > 1 then fact(size .. " % " .. d.multiple .. " == 0") end
+//@     seen[size] = true
 //@ end
-//@ if #sizes == 0 then sizes[1] = "0" end
-//@ if not plain then sizes[1] = "(uint64_t)1 << 63" end -- formulas over them may overflow
-//@ local odd = table.concat(sizes, " | ")
-//@ if #host.symbol == 0 or not plain then
-    (void)args;
-//@ end
-    return ${odd};
-}
-
-INLINE uint64_t odd_tensors(const struct tensor *t, int dense)
-{
-//@ local one, any, seen, strided, all, odd = {}, {}, {}, {}, {}, {}
-//@ for _, d in ipairs(host.symbol) do seen["args->" .. d.name] = true end
-//@ for _, t in ipairs(host.tensor) do
+//@ for n, t in ipairs(host.tensor) do
 //@     local name = "t[at_" .. t.name .. "]"
-//@     one[#one + 1], any[#any + 1] = "(" .. name .. ".address - 1)", name .. ".address"
-//@     if t.pointers then odd[#odd + 1] = "(0 - (" .. name .. ".address & 7))" end
+//@     any[n] = name .. ".address"
+//@     fact(name .. ".address != 0")
+//@     if t.pointers then fact("(" .. name .. ".address & 7) == 0") end
 //@     for _, d in ipairs(t.dim) do
-//@         local extent = name .. ".dim[" .. d.index .. "], " .. host.map_rule.most_extent
-//@         if not seen[d.c] then odd[#odd + 1] = "odd_size(" .. extent .. ", 1)" end
+//@         local extent = name .. ".dim[" .. d.index .. "]"
+//@         if not seen[d.c] then fact(extent .. " > 1 && " .. extent .. " <= " .. host.map_rule.most_extent) end
 //@         seen[d.c] = true
 //@     end
 //@     for _, s in ipairs(t.stride) do
 //@         local stride = name .. ".stride[" .. s.index .. "]"
-//@         local list = s.bounded and strided or all
-//@         list[#list + 1] = "odd_stride(" .. stride .. ", " .. t.bytes .. ")"
-//@         if t.out > 0 then
-//@             odd[#odd + 1] = "((uint64_t)" .. stride .. " - (uint64_t)" .. name .. ".dim[" .. t.rank - 1 .. "])"
-//@         end
+//@         local within = "(uint64_t)" .. stride .. " < " .. (1 << host.map_rule.stride_bits) // t.bytes .. "u"
+//@         if s.bounded then strided[#strided + 1] = within else fact(within) end
+//@         if t.out > 0 then fact(stride .. " >= " .. name .. ".dim[" .. t.rank - 1 .. "]") end
 //@     end
 //@ end
-//@ for _, text in ipairs(all) do odd[#odd + 1] = text end
-//@ local addresses = table.concat(one, " | ") .. " | odd_address(" .. table.concat(any, " | ") .. ")"
-//@ local others, strides = table.concat(odd, " | "), table.concat(strided, " | ")
-    uint64_t odd = ${addresses};
-//@ if #odd > 0 then
-    odd |= ${others};
-//@ end
-//@ if #strided > 0 then
-    if (!dense)
-        odd |= ${strides};
-//@ else
-    (void)dense;
-//@ end
-    return odd;
-}
-
-/* What the two have found, for the compiler. */
-INLINE void assume_ordinary(const struct ${NAME}_args *args, const struct tensor *t)
-{
-//@ local facts, known = {}, {}
-//@ for _, d in ipairs(host.symbol) do
-//@     facts[#facts + 1] = "args->" .. d.name .. " > 1 && args->" .. d.name .. " <= " .. d.limit
-//@     known["args->" .. d.name] = true
-//@ end
-//@ for _, t in ipairs(host.tensor) do
-//@     facts[#facts + 1] = "t[at_" .. t.name .. "].address != 0"
-//@     for _, d in ipairs(t.dim) do
-//@         if not known[d.c] then facts[#facts + 1] = "t[at_" .. t.name .. "].dim[" .. d.index .. "] > 1" end
-//@     end
-//@ end
+//@ fact("(" .. table.concat(any, " | ") .. ") >> " .. host.map_rule.address_bits .. " == 0")
+//@ if #strided > 0 then fact("(dense || (" .. table.concat(strided, " && ") .. "))") end
 //@ local all = table.concat(facts, " && ")
-    ASSUME(${all});
-//@ if #host.symbol == 0 then
-    (void)args;
+//@ local unused = {}
+//@ if #host.symbol == 0 then unused[1] = "(void)args" end
+//@ if #strided == 0 then unused[#unused + 1] = "(void)dense" end
+//@ if #unused > 0 then
+//@     local words = csv(unused)
+    ${words};
 //@ end
+    return ${all};
 }
 
-/* Whether all strides are the default ones. */
-INLINE int all_dense(const struct ${NAME}_args *args)
-{
 //@ local given = {}
 //@ for _, t in ipairs(host.tensor) do
 //@     for _, s in ipairs(t.stride) do given[#given + 1] = "args->" .. t.name .. "_stride[" .. s.index .. "]" end
 //@ end
-//@ if #given == 0 then given[1] = "0" end
-//@ local strides = table.concat(given, " | ")
-//@ if not host.has_stride then
+//@ shape.dense = #given > 0 and "(" .. table.concat(given, " | ") .. ") == 0" or "1"
+//@ if host.shared then
+/* Whether all strides are the default ones. */
+INLINE int all_dense(const struct ${NAME}_args *args)
+{
+//@     local dense = shape.dense
+//@     if #given == 0 then
     (void)args;
-//@ end
-    return (${strides}) == 0;
+//@     end
+    return ${dense};
 }
+//@ end

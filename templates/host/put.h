@@ -1,35 +1,29 @@
 //@ -- What goes into a launch's parameters by functions that refuse or call the driver where they must.
 //@ param host table
 //@ local T, map = host.types, host.map_rule
+//@ if host.shared then
 /* The grid of a launch into its parameters; an extent of 0 anywhere stores zeros. n: blocks along x, y and z, items
  * that blocks count and lists of turns, or 0. */
 INLINE int put_grid(const int64_t *n, uint32_t *grid, struct ${T}_error *error)
 {
-    const int nothing = n[0] <= 0 || n[1] <= 0 || n[2] <= 0;
-    if (n[0] > 2147483647 || n[1] > 65535 || n[2] > 65535 || n[3] > 2147483647 || (uint64_t)n[4] > 2147483647)
-        return refuse_grid(n, error);
-    grid[0] = nothing ? 0 : (uint32_t)n[0];
-    grid[1] = nothing ? 0 : (uint32_t)n[1];
-    grid[2] = nothing ? 0 : (uint32_t)n[2];
-    return ${T}_OK;
+    //@ include "host/grid.c" host = host, grid = "grid"
 }
-//@ if host.part.maps then
 
-/* A tensor's map in a copy of its image; where the driver encodes maps, by it. The first failure stays in *status. */
-INLINE void put_map(const struct ${T}_state *k, int patched, const struct map *m, uint64_t *map, const struct tensor *t, int rank, uint64_t bytes, int *status, struct ${T}_error *error)
+//@ end
+//@ if host.part.maps then
+/* A tensor's map in a copy of its image; where the driver encodes maps, by it. */
+INLINE int put_map(const struct ${T}_state *encoder, const struct map *m, uint64_t *map, const struct tensor *t, int rank, uint64_t bytes, struct ${T}_error *error)
 {
-    uint64_t dim[5], stride[4];
-    if (patched)
-        patch_map(map, (uint32_t)rank, map_view(t, rank, bytes, dim, stride), dim, stride);
-    else if (!*status)
-        *status = encode_map(k, m, map, t, error);
+    if (encoder)
+        return encode_map(encoder, m, map, t, error);
+    patch_map(map, t, rank, bytes);
+    return ${T}_OK;
 }
 //@     if host.part.pointers then
 
 /* The same of slices with addresses of their own: to the map's address, ${map.base}, the kernel adds a slice's by two
  * coordinates, of which the low one has ${map.low_bits} bits and counts ${map.unit} bytes. They are in the place of dimension 0. */
-INLINE void put_map_of_slices(const struct ${T}_state *k, int patched, const struct map *m, uint64_t *map,
-                              const struct tensor *t, int rank, uint64_t bytes, int *status, struct ${T}_error *error)
+INLINE int put_map_of_slices(const struct ${T}_state *encoder, const struct map *m, uint64_t *map, const struct tensor *t, int rank, uint64_t bytes, struct ${T}_error *error)
 {
     struct tensor all;
     int d;
@@ -43,7 +37,7 @@ INLINE void put_map_of_slices(const struct ${T}_state *k, int patched, const str
         all.dim[d + 1] = t->dim[d];
         all.stride[d + 1] = d + 1 < rank ? t->stride[d] : 1;
     }
-    put_map(k, patched, m, map, &all, rank + 1, bytes, status, error);
+    return put_map(encoder, m, map, &all, rank + 1, bytes, error);
 }
 //@     end
 //@ end

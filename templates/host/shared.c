@@ -10,6 +10,8 @@
 
 //@ include "host/failures.c" host = host
 
+//@ include "host/driver.c" host = host
+
 //@ include "host/nvrtc.c" host = host
 
 //@ include "host/maps.c" host = host

@@ -122,8 +122,10 @@ extern "C" {
 #define KERNEL_${name} TILEWRIGHT_JOIN(KERNEL, _${name})
 //@ end
 
+//@ include "host/copy.c" host = host
+
 //@ include "host/ordinary.c" host = host
 
-//@ include "host/body.c" host = host
+//@ include "host/body.c" host = host, dense = "all_dense(args)"
 
 #endif

@@ -1,7 +1,11 @@
 //@ -- What is known of a kernel, as rows that load and check walk.
 //@ param host table
 //@ local T = host.types
+//@ if host.shared then
 /* ---- tables ---------------------------------------------------------------------------------------------------- */
+//@ else
+/* ---- the kernel ------------------------------------------------------------------------------------------------- */
+//@ end
 
 struct tensor { /* as one call has it: extents and strides in elements, in memory order, the innermost last */
     uint64_t address;
@@ -9,14 +13,10 @@ struct tensor { /* as one call has it: extents and strides in elements, in memor
     uint64_t align; /* 0, or of slices with addresses of their own what these divide by */
 //@ end
     int64_t dim[${host.rank}], stride[${host.rank}];
-};
-//@ if host.part.sizes then
-struct size { /* of the arguments, and where in them */
-    const char *name;
-    size_t at;
-    int64_t limit, multiple;
-};
+//@ if host.part.maps then
+    int empty; /* as check_tensors finds it: an extent is 0 */
 //@ end
+};
 //@ if host.part.operands then
 struct operand { /* what a tensor asks of every launch, beside its ${T}_tensor; dimensions as bits */
     int may_be_null;
@@ -26,8 +26,7 @@ struct operand { /* what a tensor asks of every launch, beside its ${T}_tensor; 
 //@     end
 };
 //@ end
-struct rule { /* what the variant of an architecture that asks least asks of a tensor */
-    int tensor;
+struct rule { /* what the variant of a target that asks least asks of a tensor; by target, then by tensor */
     uint32_t align; /* of address, pitches and, with whole_rows, of the rows; bytes */
     int whole_rows, map;
 //@ if host.part.fixed then
@@ -55,9 +54,13 @@ struct map { /* the constant arguments of a cuTensorMapEncodeTiled, innermost fi
 };
 //@ end
 struct image { /* a variant's code, what is missing is NULL; and how it is launched */
+//@ if host.part.cubin then
     const void *cubin;
+//@ end
 //@ if host.part.text then
-    const char *const *source, *const *ptx; /* in chunks, NULL behind the last */
+//@     local texts = host.part.source and "source" or "ptx"
+//@     if host.part.source and host.part.ptx then texts = "source, *const *ptx" end
+    const char *const *${texts}; /* in chunks, NULL behind the last */
 //@ end
     int blocks_per_sm, shape; /* how many run at once on a multiprocessor; those of a shape have the same parameter */
 //@ if host.part.tuned then
@@ -90,34 +93,19 @@ struct wanted { /* which set-ups are loaded: all (takes NULL), or those that lau
     int count;
 };
 //@ end
-struct tables {
+//@ if host.shared then
+struct tables { /* the arrays of a kernel */
     const char *name;
-    const struct ${T}_tensor *tensor;
-//@ if host.part.operands then
-    const struct operand *operand;
-//@ end
-    const struct rule *rule; /* by target, then by tensor */
-//@ if host.part.sizes then
-    const struct size *size;
-//@ end
-//@ if host.part.maps then
-    const struct map *map;
-//@ end
-    const struct target *target;
-    const struct image *image; /* by variant */
-    const struct ${T}_variant *variant;
-//@ local counts = { "tensor_count", "target_count" }
-//@ if host.part.sizes then counts[#counts + 1] = "size_count" end
-//@ if host.part.maps then counts[#counts + 1] = "map_count" end
-//@ if host.part.source then
-    const char *const *option; /* of NVRTC, beside the architecture */
-//@     counts[#counts + 1] = "option_count"
-//@ end
-//@ if host.part.tuned then
-    const struct choice *choice;
-//@     counts[#counts + 1] = "choice_count"
-//@ end
-//@ local all = csv(counts)
-    int slots; /* variants of the architecture that has most */
-    int ${all};
+    const struct ${T}_tensor *tensors;
+    const struct operand *operands;
+    const struct rule *rules; /* by target, then by tensor */
+    const struct map *maps;
+    const struct target *targets;
+    const struct image *images; /* by variant */
+    const struct ${T}_variant *variants;
+    const char *const *options; /* of NVRTC, beside the architecture */
+    const struct choice *choices;
+    int slot_count; /* variants of the architecture that has most */
+    int tensor_count, target_count, map_count, option_count, choice_count;
 };
+//@ end

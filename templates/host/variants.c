@@ -9,12 +9,14 @@ INLINE int ordinary(const struct ${T}_state *k, const struct ${T}_slot *slot, co
 /* In the variant that asks most of those for the sizes. */
 INLINE int params_of_ordinary(const struct ${NAME} *kernel, const struct ${NAME}_args *args, int dense, struct ${NAME}_params *p)
 {
+//@ if host.guard_count + host.divisor_count > 0 then
+    (void)kernel, (void)args, (void)dense, (void)p; /* formulas over the sizes may overflow */
+//@ else
 //@ if host.tuned then
     int v;
 //@ end
     switch (kernel->state.target) {
 //@     for _, g in ipairs(host.target) do
-    case ${g.number}: /* ${g.arch} */
 //@         local maps, shapes = 0, {}
 //@         for n, i in ipairs(host.image) do
 //@             local own = n - 1 == g.first or n > g.first + #g.image and n <= g.first + g.count
@@ -23,6 +25,7 @@ INLINE int params_of_ordinary(const struct ${NAME} *kernel, const struct ${NAME}
 //@         end
 //@         local still = maps > 0 and "LIKELY(kernel->state.static_images) && " or ""
 //@         if #g.setup > 0 then
+    case ${g.number}: /* ${g.arch} */
 //@             local own = #g.image - 1
 //@             if maps > 0 then
         if (!LIKELY(kernel->state.static_images))
@@ -44,9 +47,11 @@ INLINE int params_of_ordinary(const struct ${NAME} *kernel, const struct ${NAME}
         }
 //@         else
 //@             local only = shapes[1]
+    case ${g.number}: /* ${g.arch} */
         return ${still}ordinary(&kernel->state, kernel->slot, args, dense, ${only}, ${g.first}, p);
 //@         end
 //@     end
     }
+//@ end
     return 0;
 }

@@ -74,7 +74,5 @@ static const struct split splits[] = {
 static const struct choice choices[] = {
     {"NVIDIA H200", 2, 0}, /* sm_90a */
 };
-
-static const struct tables tables = {"gemm_bf16", tensors, rules, sizes, maps, targets, images, variants, options,
-                                     choices, 29, tensors_in_all, 2, 3, 19, 1, 1};
+enum { slot_count = 29, target_count = 2, map_count = 19, option_count = 1, choice_count = 1 };
 

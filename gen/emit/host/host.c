@@ -588,8 +588,9 @@ static void walk(const void *model, const struct sink *s)
         for (int n = 0; n < 3; n++)
             parts.clusters = parts.clusters || p->launch.cluster[n] > 1;
         words_of_params = (p->param_bytes + 7) / 8 > words_of_params ? (p->param_bytes + 7) / 8 : words_of_params;
+        parts.cubin = parts.cubin || m->image[i].cubin;
         parts.source = parts.source || m->image[i].source;
-        parts.text = parts.text || m->image[i].source || m->image[i].ptx;
+        parts.ptx = parts.ptx || m->image[i].ptx;
         for (int n = 0; n < p->tensor_count; n++) {
             parts.windows = parts.windows || p->tensor[n].window.dims > 0;
             parts.pointers = parts.pointers || p->tensor[n].pointers;
@@ -597,6 +598,7 @@ static void walk(const void *model, const struct sink *s)
                 parts.fixed = parts.fixed || p->tensor[n].fixed[d];
         }
     }
+    parts.text = parts.source || parts.ptx;
     parts.workspace = workspace > 0;
     find_parts(f, &parts);
     for (int i = 0; i < f->target_count; i++)

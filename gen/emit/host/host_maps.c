@@ -51,12 +51,13 @@ static void write_windows(const struct host_map *m, const struct sink *s)
 /* Which bits of a map depend on the tensor: runtime/tensormap/tensormap_patches.def by halves of words. */
 static void write_patches(const struct sink *s)
 {
-    static const char *const value[] = {[DIM] = "(dim[%d] - 1)", [STRIDE] = "stride[%d]"};
+    static const char *const value[] = {
+        [DIM] = "map_dim(t, rank, %d) - 1", [STRIDE] = "map_stride(t, rank, %d, bytes)"};
     sink_array(s, "patch");
     for (int half = 0; half < 2 * WORDS; half++)
         for (int i = 0; i < PATCHES; i++) {
             const struct patch *p = &patches[i];
-            char text[32];
+            char text[48];
             if (2 * p->word + p->at / 32 != half)
                 continue;
             sink_object(s, NULL);

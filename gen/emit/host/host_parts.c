@@ -8,7 +8,9 @@
 #include "tensormap/tensormap.h"
 
 const struct host_parts host_all_parts = {
+    .cubin = true,
     .source = true,
+    .ptx = true,
     .text = true,
     .maps = true,
     .windows = true,
@@ -50,7 +52,9 @@ void host_parts(const struct sink *s, const struct host_parts *parts, const char
     sink_text(s, "linkage", kernel ? "static " : "");
     sink_boolean(s, "shared", !kernel);
     sink_object(s, "part");
+    sink_boolean(s, "cubin", parts->cubin);
     sink_boolean(s, "source", parts->source);
+    sink_boolean(s, "ptx", parts->ptx);
     sink_boolean(s, "text", parts->text);
     sink_boolean(s, "maps", parts->maps);
     sink_boolean(s, "windows", parts->windows);
@@ -73,10 +77,9 @@ void host_parts(const struct sink *s, const struct host_parts *parts, const char
 /* ---- the launcher that kernels share ---------------------------------------------------------------------------- */
 
 /* What it has for the linker. */
-static const char *const calls[] = {
-    "fail",           "driver_fault",     "status_words", "load_kernel",      "unload_kernel",
-    "check_sizes",    "check_tensors",    "place_empty",  "refuse_alignment", "refuse_grid",
-    "refuse_picture", "refuse_workspace", "encode_map"};
+static const char *const calls[] = {"fail",           "driver_fault",    "status_words", "load_kernel",
+                                    "unload_kernel",  "encode_map",      "check_size",   "check_tensors",
+                                    "refuse_picture", "refuse_workspace"};
 
 static void walk(const void *model, const struct sink *s)
 {

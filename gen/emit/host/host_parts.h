@@ -7,7 +7,7 @@
 #include "plan/sink.h"
 
 struct host_parts {
-    bool source, text; /* compiles sources; has any text, PTX as well */
+    bool cubin, source, ptx, text; /* has cubins; compiles sources; has PTX; has any text */
     bool maps, windows, pointers;
     bool sizes;           /* of the arguments: any */
     bool operands, fixed; /* tensors that ask for more than all do; strides that are constants */
