@@ -51,6 +51,7 @@ end
 -- room for, 16 on sm_90a.
 for _, stages in ipairs { 2, 4, 8, false } do
   kernel("tile_copy_" .. (stages and "stages_" .. stages or "resident")) {
-    like = copy, schedule = { persistent = true }, pipeline = { stages = stages or nil }, run = { { H = 835, W = 520 } },
+    like = copy, schedule = { persistent = true }, pipeline = { stages = stages or nil },
+    run = { { H = 835, W = 520 } },
   }
 end

@@ -610,7 +610,9 @@ static int grid(struct copy *c)
     p->launch.grid[0] = c->items;
     p->launch.cluster[0] = c->blocks;
     if (family_reason(p, "schedule.persistent", persistent(c) ? "true" : "false", "%s",
-                      program_field(c->l, FIELD_PERSISTENT)->set ? "the spec says so" : "loads of the next items run under an item's stores"))
+                      program_field(c->l, FIELD_PERSISTENT)->set
+                          ? "the spec says so"
+                          : "loads of the next items run under an item's stores"))
         return 3;
     if (!persistent(c))
         return 0;
