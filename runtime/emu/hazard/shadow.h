@@ -104,9 +104,12 @@ struct hz_chunk {
     };
     uint16_t written; /* bytes that ever were */
     uint16_t marked;  /* shared: bytes of live mbarriers; global: bytes noted as written by this launch */
-    uint16_t full;    /* the list has as many reads as are kept, and no write: a read need not look through it */
     uint16_t split;   /* by words */
+    uint8_t full;     /* the list has as many reads as are kept, and no write: a read need not look through it */
+    uint8_t splits;   /* how often it came to be by words: HZ_SPLITS at most, from where on it stays so */
 };
+
+enum { HZ_SPLITS = 2 };
 
 /* A chunk by its words: each as a chunk of which no other bytes are told. */
 struct hz_words {
@@ -148,7 +151,7 @@ struct hz_record *hz_list_push(struct emu_hazard *h, struct hz_chunk *k);
 void hz_lists_free(struct emu_hazard *h);
 
 /* ---- words.c */
-int hz_words_split(struct emu_hazard *h, struct hz_chunk *k);  /* 1: no memory */
+int hz_words_split(struct emu_hazard *h, struct hz_chunk *k); /* 1: no memory */
 /* One that is not by words stays. A list holds 255 records: of four words of more, the last reads are forgotten. */
 void hz_words_join(struct emu_hazard *h, struct hz_chunk *k);
 void hz_words_leave(struct emu_hazard *h, struct hz_chunk *k); /* the words are free, their lists are nobody's yet */
