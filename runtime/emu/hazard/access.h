@@ -42,6 +42,9 @@ void hz_range(struct hz_access *access, uint64_t address, uint64_t bytes, unsign
 /* To bytes of one chunk, that at `address`; lane: as in a record. */
 void hz_chunk_access(const struct hz_access *access, struct hz_chunk *chunk, uint8_t lane, uint32_t mask,
                      uint64_t address, int shared);
+/* What hz_read_at_once or hz_write_at_once (chunk.h) has left: of the chunk, or of a word of it. */
+void hz_part_access(const struct hz_access *access, struct hz_chunk *chunk, struct hz_chunk *part, uint8_t lane,
+                    uint32_t mask, uint64_t address);
 void hz_chunk_forget(struct emu_hazard *h, struct hz_chunk *chunk);
 void hz_alike_end(struct emu_hazard *h, struct hz_alike *alike);
 

@@ -85,14 +85,16 @@ static void check_layout(const struct hz_access *a, const struct hz_record *r, u
 
 static void words_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask, uint64_t address);
 
-/* Whether to remember a chunk by words from now on: threads access one of them, and its records are too many to stand
-   in it. Operations come to whole tiles, and what they write stays together. */
+/* Whether to remember a chunk by words from now on: threads access one of them each, but not all of the chunk, and its
+   records are too many to stand in it. Operations come to whole tiles, and what they write stays together. */
 static inline int splits(const struct hz_access *a, const struct hz_chunk *k, uint8_t lane, uint32_t mask,
                          uint64_t address)
 {
-    return (k->written & ~mask) && ((mask & 0x1111) * 15 == mask) &&
-           (lane >> 5 == HZ_ONE_LANE || lane >> 5 == HZ_LANE_BYTE + 2) && mask != 0xffff && hz_is_shared(address) &&
-           !a->operation && !(k->write.mask && (k->write.flags & HZ_ASYNC));
+    int words = lane >> 5 == HZ_ONE_LANE        ? mask == 15u << (__builtin_ctz(mask) & 12)
+                : lane >> 5 == HZ_LANE_BYTE + 2 ? mask != 0xffff && (mask & 0x1111) * 15 == mask
+                                                : 0;
+    return words && (k->written & ~mask) && hz_is_shared(address) && !a->operation &&
+           !(k->write.mask && (k->write.flags & HZ_ASYNC));
 }
 
 /* An ordinary read of what is known to be written, by a warp that has no read here yet, and unordered with all reads
@@ -382,6 +384,17 @@ __attribute__((noinline)) void hz_chunk_access(const struct hz_access *a, struct
                                                uint32_t mask, uint64_t address, int shared)
 {
     chunk_access(a, k, lane, mask, address, shared);
+}
+
+void hz_part_access(const struct hz_access *a, struct hz_chunk *k, struct hz_chunk *part, uint8_t lane, uint32_t mask,
+                    uint64_t address)
+{
+    struct hz_record *theirs = NULL;
+    if (a->writes ? !write_over(a, part, lane, mask)
+                  : (part->read.mask && !part->full && read_in_list(a, part, lane, mask, &theirs)) ||
+                        !one_more_reader(a, part, lane, mask, address))
+        return;
+    chunk_access(a, k, lane, mask, address, 1);
 }
 
 /* ---- Chunks alike ------------------------------------------------------------------------------------------------ */

@@ -95,7 +95,7 @@ static inline __attribute__((always_inline)) void own_words(const struct hz_acce
         struct hz_chunk *word = &k->words->at[(unsigned)__builtin_ctz(left) / 4];
         part = left & UINT32_C(15) << (__builtin_ctz(left) & 12);
         if (writes ? !hz_write_at_once(hurry, word, lane, part) : !hz_read_at_once(a, hurry, word, lane, part))
-            hz_chunk_access(a, k, lane, part, address, 1);
+            hz_part_access(a, k, word, lane, part, address);
     }
 }
 
@@ -113,19 +113,7 @@ static inline __attribute__((always_inline)) void own_access(const struct hz_acc
         }
     }
     if (writes ? !hz_write_at_once(hurry, part, lane, mask) : !hz_read_at_once(a, hurry, part, lane, mask))
-        hz_chunk_access(a, k, lane, mask, address, 1);
-}
-
-static inline __attribute__((always_inline)) void own_lane(struct hz_access *a, const struct lanes *at, uint32_t bytes,
-                                                           unsigned lane, int writes, struct hz_hurry *hurry)
-{
-    uint32_t low = at->low[lane], from = low % HZ_CHUNK;
-    struct hz_page *page = at->pages[(low & 0xffffff) / HZ_PAGE];
-    if (!page || from + bytes > HZ_CHUNK)
-        lane_access(a, at->high | low, bytes, (uint8_t)lane);
-    else
-        own_access(a, &page->chunks[low % HZ_PAGE / HZ_CHUNK], (uint8_t)lane, ((UINT32_C(1) << bytes) - 1) << from,
-                   at->high | (low - from), writes, hurry);
+        hz_part_access(a, k, part, lane, mask, address);
 }
 
 /* As hz_range, from this place on. */
@@ -163,22 +151,65 @@ static inline __attribute__((always_inline)) void own_lanes(struct hz_access *a,
                                                             const struct lanes *at, uint32_t bytes, int writes)
 {
     struct hz_hurry hurry = hz_hurry(a);
+    unsigned shift = (unsigned)__builtin_ctz(bytes);
     for (uint32_t alone = ~(steps | steps >> 1); lanes;) {
-        unsigned first = (unsigned)__builtin_ctz(lanes), end;
+        unsigned first = (unsigned)__builtin_ctz(lanes), code = first;
+        uint32_t low = at->low[first], from = low % HZ_CHUNK, all = bytes;
         if (alone >> first & 1) {
-            own_lane(a, at, bytes, first, writes, &hurry);
             lanes &= lanes - 1;
-            continue;
+        } else {
+            unsigned end = run_end(steps, first);
+            lanes &= end == HZ_LANES ? 0u : UINT32_MAX << end;
+            all = (end - first) * bytes;
+            code = ((first - (from >> shift)) & 31) | (shift + HZ_LANE_BYTE) << 5;
         }
-        end = run_end(steps, first);
-        own_range(a, at->pages, at->low[first], (end - first) * bytes, first, (unsigned)__builtin_ctz(bytes));
-        lanes &= end == HZ_LANES ? 0u : UINT32_MAX << end;
+        struct hz_page *page = at->pages[(low & 0xffffff) / HZ_PAGE];
+        if (page && from + all <= HZ_CHUNK)
+            own_access(a, &page->chunks[low % HZ_PAGE / HZ_CHUNK], (uint8_t)code, ((UINT32_C(1) << all) - 1) << from,
+                       at->high | (low - from), writes, &hurry);
+        else if (all == bytes)
+            lane_access(a, at->high | low, bytes, (uint8_t)first);
+        else
+            own_range(a, at->pages, low, all, first, shift);
     }
+}
+
+/* A whole warp's lanes that leave out as many bytes as each accesses, as fields of pairs: chunk by chunk, if these are
+   not by words. */
+static int every_other(struct hz_access *a, const struct lanes *at, uint32_t bytes)
+{
+    static const uint16_t patterns[] = {[1] = 0x5555, [2] = 0x3333, [4] = 0x0f0f};
+    uint32_t low = at->low[0], step = 2 * bytes, phase = low % step, bad = low & (bytes - 1);
+    uint32_t end = low + (HZ_LANES - 1) * step + bytes, shift = (uint32_t)__builtin_ctz(step);
+    struct hz_hurry hurry = hz_hurry(a);
+    for (uint32_t i = 0; i < HZ_LANES; i++)
+        bad |= at->low[i] ^ (low + i * step);
+    const struct hz_page *first = at->pages ? at->pages[(low & 0xffffff) / HZ_PAGE] : NULL;
+    if (bad || end < low || (first && first->chunks[low % HZ_PAGE / HZ_CHUNK].split))
+        return 0;
+    for (uint32_t base = low & ~(HZ_CHUNK - 1u); base < end; base += HZ_CHUNK) {
+        struct hz_page *page = hz_page_of(a, at->high | base);
+        uint32_t lane = ((base - (low - phase)) >> shift) & 31, mask = (uint32_t)patterns[bytes] << phase;
+        if (base < low)
+            mask &= UINT32_MAX << (low - base);
+        if (end - base < HZ_CHUNK)
+            mask &= (UINT32_C(1) << (end - base)) - 1;
+        struct hz_chunk *k = page ? &page->chunks[base % HZ_PAGE / HZ_CHUNK] : NULL;
+        uint8_t code = (uint8_t)(lane | (shift + HZ_LANE_BYTE) << 5);
+        if (k && at->pages)
+            own_access(a, k, code, mask, at->high | base, a->writes, &hurry);
+        else if (k)
+            hz_chunk_access(a, k, code, mask, at->high | base, hz_is_shared(at->high));
+    }
+    return 1;
 }
 
 /* Ranges of lanes that follow each other in memory are one. */
 static void lanes_access(struct hz_access *a, uint32_t lanes, const struct lanes *at, uint32_t bytes)
 {
+    if (lanes == UINT32_MAX && !at->wide && (bytes <= 2 || bytes == 4) && at->low[1] - at->low[0] == 2 * bytes &&
+        every_other(a, at, bytes))
+        return;
     uint32_t steps = lanes ? stepping(at, bytes) & lanes & lanes << 1 : 0;
     if (at->pages) {
         if (a->writes)
