@@ -116,6 +116,8 @@ static int one_more_reader(const struct hz_access *a, struct hz_chunk *k, uint8_
         if (next == end)
             break;
     }
+    if (!list) /* the other warps of the block are to come */
+        k->more = hz_list_new(a->h, a->h->warps > hz_list_room(0) + 1);
     push(a, k, lane, mask, 0);
     return 0;
 }

@@ -141,6 +141,7 @@ static inline uint32_t hz_list_room(unsigned size)
     return (UINT32_C(4) << size) - 1;
 }
 
+struct hz_list *hz_list_new(struct emu_hazard *h, unsigned size);          /* of no records, one owner; or NULL */
 struct hz_list *hz_list_share(struct emu_hazard *h, struct hz_list *list); /* has one more owner; NULL is allowed */
 void hz_list_leave(struct emu_hazard *h, struct hz_list *list);            /* one less; NULL is allowed */
 /* The chunk's list becomes its own where others have it too, so that it can be changed. 1: no memory. */
