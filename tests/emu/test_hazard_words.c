@@ -321,7 +321,7 @@ static void test_lanes_beside(void **state)
             struct form row = {.lanes = ALL, .words = 1, .known = EMU_ACCESS_ROW}, apart = row;
             for (uint32_t i = 0; i < 32; i++) {
                 row.at[i] = 16 + i;
-                apart.at[i] = i < 16 ? 56 + 3 * i : 16 + (i ^ 1);
+                apart.at[i] = i < 16 || i % 4 ? 56 + 2 * i : 17 + i;
             }
             apart.known = 0;
             form_tell(1, &row, 1);
