@@ -116,7 +116,9 @@ void emu_watch_shared(struct emu_warp *warp, const struct emu_op *op, const stru
                       const uint32_t *offset, uint32_t stride, uint32_t same)
 {
     uint32_t first, bytes = used_bytes(access, &first), position = emu_position(warp, op), lanes = warp->lanes.mask;
-    unsigned flags = access_flags(access) | form_flags(access, stride, bytes) | EMU_ACCESS_OWN;
+    unsigned flags = access_flags(access) | form_flags(access, stride, bytes);
+    flags |=
+        warp->block->shared_end <= EMU_TENSOR_OFFSET ? EMU_ACCESS_OWN : 0; /* what is behind is told place by place */
     first += warp->block->rank * (uint32_t)EMU_SHARED_STRIDE;
     if (lanes & ~same)
         emu_hazard_shared(warp->hazard, lanes & ~same, offset, first, bytes, flags, position);
