@@ -1,6 +1,6 @@
 /* The hazard engine on sequences of events: threads, flags and barriers, each hazard beside its clean twin; tables,
-   reports, lack of memory, speed. Asynchronous operations are in test_hazard_async.c, a whole kernel's protocol in
-   test_hazard_gemm.c. */
+   reports, lack of memory, speed. How shared memory is remembered is in test_hazard_words.c, asynchronous operations
+   are in test_hazard_async.c, a whole kernel's protocol in test_hazard_gemm.c. */
 #include "hazard_check.h"
 
 #include <time.h>
@@ -71,84 +71,6 @@ static void test_many_readers(void **state)
         else
             END("UNORDERED-READ");
     }
-}
-
-/* Random accesses to 48 bytes of shared memory by four warps, a lane's words, twos and fours of them and runs of lanes,
-   in reach of each other, and barriers of two warps: the first that nothing orders is found, and nothing before it. */
-enum { WORDS_WARPS = 4, WORDS_COUNT = 12 };
-
-struct words_model {
-    uint32_t clock[WORDS_WARPS][WORDS_WARPS]; /* its own: the present epoch */
-    uint32_t writer[WORDS_COUNT], written[WORDS_COUNT], read[WORDS_COUNT][WORDS_WARPS];
-};
-
-static int words_conflict(struct words_model *m, uint32_t w, uint32_t first, uint32_t count, int writes)
-{
-    int found = 0;
-    for (uint32_t i = first; i < first + count; i++) {
-        found |= m->writer[i] != w && m->clock[w][m->writer[i]] < m->written[i];
-        for (uint32_t u = 0; writes && u < WORDS_WARPS; u++)
-            found |= u != w && m->clock[w][u] < m->read[i][u];
-        if (!writes) {
-            m->read[i][w] = m->clock[w][w];
-            continue;
-        }
-        memset(m->read[i], 0, sizeof m->read[i]);
-        m->writer[i] = w;
-        m->written[i] = m->clock[w][w];
-    }
-    return found;
-}
-
-static void words_meet(struct words_model *m, uint32_t a, uint32_t b)
-{
-    for (uint32_t u = 0; u < WORDS_WARPS; u++)
-        m->clock[a][u] = m->clock[b][u] = m->clock[a][u] > m->clock[b][u] ? m->clock[a][u] : m->clock[b][u];
-    m->clock[a][a]++;
-    m->clock[b][b]++;
-    uint32_t id = a < b ? 4 * a + b : 4 * b + a; /* of these two alone */
-    emu_hazard_bar_arrive(warp_of(0, a), ALL, id, 64, 1, 51);
-    emu_hazard_bar_arrive(warp_of(0, b), ALL, id, 64, 1, 51);
-    emu_hazard_bar_complete(cluster, 0, id);
-}
-
-static void test_words(void **state)
-{
-    uint32_t x = 1, found = 0, steps = 0;
-    (void)state;
-    for (int round = 0; round < 20000; round++) {
-        struct words_model m = {.clock = {{0}}};
-        begin(1, WORDS_WARPS);
-        for (uint32_t i = 0; i < WORDS_WARPS; i++)
-            m.clock[i][i] = 1;
-        touch(warp_of(0, 0), 0xfff, SHARED(0, 0x800), WRITE);
-        words_conflict(&m, 0, 0, WORDS_COUNT, 1);
-        for (uint32_t i = 0; i < 2 * WORDS_WARPS; i++)
-            words_meet(&m, i % WORDS_WARPS, (i + 1) % WORDS_WARPS);
-        for (int step = 0, over = 0; step < 60 && !over; step++, steps++) {
-            x = x * 1664525u + 1013904223u;
-            uint32_t w = x >> 30, kind = x >> 26 & 15, count = 1u << (x >> 24 & 3) % 3, lane = x >> 19 & 31;
-            uint32_t first = (x >> 8 & 0xff) % (WORDS_COUNT / count) * count;
-            if (kind < 7) {
-                words_meet(&m, w, (w + 1 + first % 3) % WORDS_WARPS);
-                continue;
-            }
-            if (kind < 9) { /* a run of lanes, which may begin anywhere */
-                count = 1 + first % 7 < WORDS_COUNT - first ? 1 + first % 7 : WORDS_COUNT - first;
-                touch(warp_of(0, w), (UINT32_C(1) << count) - 1, SHARED(0, 0x800 + 4 * first), kind & 1 ? READ : WRITE);
-            } else {
-                touch_one(warp_of(0, w), lane, SHARED(0, 0x800 + 4 * first), 4 * count, kind == 9 ? WRITE : READ);
-            }
-            emu_hazard_sync(warp_of(0, w), ALL);
-            over = words_conflict(&m, w, first, count, kind < 9 ? !(kind & 1) : kind == 9);
-            assert_int_equal(emu_hazard_report_at(h, 0) != NULL, over);
-            found += (uint32_t)over;
-        }
-        emu_hazard_cluster_end(cluster);
-        emu_hazard_close(h);
-    }
-    assert_in_range(found, 10000, 19999);
-    assert_true(steps > 100000);
 }
 
 static void test_uninit(void **state)
@@ -773,7 +695,6 @@ int main(void)
     struct CMUnitTest tests[] = {
         cmocka_unit_test(test_write_read),      cmocka_unit_test(test_write_write),
         cmocka_unit_test(test_many_readers),    cmocka_unit_test(test_uninit),
-        cmocka_unit_test(test_words),
         cmocka_unit_test(test_programmatic),    cmocka_unit_test(test_lanes),
         cmocka_unit_test(test_flags),           cmocka_unit_test(test_last_block),
         cmocka_unit_test(test_atomics),         cmocka_unit_test(test_named_barriers),

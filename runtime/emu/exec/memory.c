@@ -427,44 +427,50 @@ static inline int is_own(const struct emu_access *access)
     return access->space == PTX_SPACE_SHARED && access->wide < 2;
 }
 
+/* Offsets of 64 bits from a register and a constant: their low halves. Returns what stands above of any of these lanes.
+ */
+static uint64_t wide_places(const uint64_t *restrict a, uint64_t by, uint32_t lanes, uint32_t *restrict offset)
+{
+    uint64_t above = 0, all = 0;
+    for (int i = 0; i < EMU_LANES; i++) {
+        offset[i] = (uint32_t)(a[i] + by);
+        all |= a[i] + by;
+    }
+    for (uint32_t m = lanes == UINT32_MAX ? 0 : lanes; m; m &= m - 1)
+        above |= a[emu_first(m)] + by;
+    return (lanes == UINT32_MAX ? all : above) >> 32;
+}
+
 /* Where in their block's shared memory the lanes are that execute; the others count as at the first one's place. 1: one
    of them is not in it, or not aligned, which the way of all memories says. */
 static int own_places(const struct emu_warp *warp, const struct emu_op *op, uint32_t bytes, uint32_t *restrict offset)
 {
     const struct emu_block *block = warp->block;
     const struct emu_access *access = op->extra;
-    uint32_t lanes = warp->lanes.mask, by = (uint32_t)op->imm, wrong = 0;
+    uint32_t lanes = warp->lanes.mask, by = (uint32_t)op->imm, above = 0, low = 0;
     if (access->wide_address) {
-        const uint64_t *a = EMU_L(op->a);
-        uint64_t above = 0, far = op->imm;
-        for (int i = 0; i < EMU_LANES; i++)
-            offset[i] = (uint32_t)(a[i] + far);
-        if (lanes == UINT32_MAX)
-            for (int i = 0; i < EMU_LANES; i++)
-                above |= a[i] + far;
-        else
-            for (uint32_t m = lanes; m; m &= m - 1)
-                above |= a[emu_first(m)] + far;
-        wrong = above >> 32 != 0;
+        if (wide_places(EMU_L(op->a), op->imm, lanes, offset))
+            return 1;
     } else {
         const uint32_t *a = EMU_W(op->a);
         for (int i = 0; i < EMU_LANES; i++)
             offset[i] = a[i] + by;
     }
     uint32_t first = offset[emu_first(lanes)], window = first & ~(uint32_t)(EMU_SHARED_STRIDE - 1);
-    if (wrong || (window && window != block->rank * EMU_SHARED_STRIDE) || block->shared_end < EMU_SHARED_START + bytes)
+    if ((window && window != block->rank * EMU_SHARED_STRIDE) || block->shared_end < EMU_SHARED_START + bytes)
         return 1;
-    uint32_t most = block->shared_end - EMU_SHARED_START - bytes;
+    uint32_t most = block->shared_end - bytes;
     if (lanes != UINT32_MAX)
         for (int i = 0; i < EMU_LANES; i++)
             offset[i] = emu_lane_bits[i] & lanes ? offset[i] : first;
-    for (int i = 0; i < EMU_LANES; i++) { /* bit 31: behind the end */
-        offset[i] -= window;
-        uint32_t at = offset[i] - EMU_SHARED_START;
-        wrong |= ((most - at) | at) & UINT32_C(0x80000000);
-        wrong |= at & (bytes - 1);
+    if (window)
+        for (int i = 0; i < EMU_LANES; i++)
+            offset[i] -= window;
+    for (int i = 0; i < EMU_LANES; i++) { /* bit 31: behind the end, or before the start */
+        above |= (most - offset[i]) | (offset[i] - EMU_SHARED_START);
+        low |= offset[i];
     }
-    return wrong != 0;
+    return above >> 31 || (low & (bytes - 1));
 }
 
 /* Bytes from lane to lane, where that is none or an element. 1: it is neither. */
@@ -485,13 +491,14 @@ static inline void own_fetch(const unsigned char *from, const uint32_t *offset, 
         x[i] = fetch(from + offset[i], bytes);
 }
 
-static void load_own(struct emu_warp *warp, const struct emu_access *access, const uint32_t *offset)
+/* The stride of the lanes. */
+static uint32_t load_own(struct emu_warp *warp, const struct emu_access *access, const uint32_t *offset)
 {
     const unsigned char *from = warp->block->shared;
     uint32_t stride;
     if (!own_stride(offset, (uint32_t)access->bytes * access->count, &stride)) {
         load_together(warp, access, from + offset[0], stride);
-        return;
+        return stride;
     }
     for (uint32_t e = 0; e < access->count; e++, from += access->bytes) {
         uint64_t x[EMU_LANES];
@@ -508,6 +515,7 @@ static void load_own(struct emu_warp *warp, const struct emu_access *access, con
             own_fetch(from, offset, access->bytes, x);
         put_loaded(warp, access, access->data[e], x);
     }
+    return EMU_NO_STRIDE;
 }
 
 const struct emu_op *emu_op_load(struct emu_warp *warp, const struct emu_op *op)
@@ -516,9 +524,9 @@ const struct emu_op *emu_op_load(struct emu_warp *warp, const struct emu_op *op)
     uint64_t address[EMU_LANES];
     uint32_t bytes = (uint32_t)access->bytes * access->count, stride, offset[EMU_LANES];
     if (is_own(access) && !own_places(warp, op, bytes, offset)) {
-        load_own(warp, access, offset);
+        stride = load_own(warp, access, offset);
         if (EMU_UNLIKELY(warp->hazard != NULL))
-            emu_watch_shared(warp, op, access, offset, 0);
+            emu_watch_shared(warp, op, access, offset, stride, 0);
         return op + 1;
     }
     generic_addresses(warp, op, access, address);
@@ -530,7 +538,7 @@ const struct emu_op *emu_op_load(struct emu_warp *warp, const struct emu_op *op)
     else if (!load_apart(warp, op, access, address, bytes))
         return NULL;
     if (EMU_UNLIKELY(warp->hazard != NULL))
-        emu_watch_access(warp, op, access, address, 0);
+        emu_watch_access(warp, op, access, address, from ? stride : EMU_NO_STRIDE, 0);
     return op + 1;
 }
 
@@ -629,9 +637,11 @@ static __attribute__((noinline, cold)) uint32_t as_the_last(const uint32_t *offs
 static void store_own(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
                       const uint32_t *offset)
 {
-    uint32_t lanes = warp->lanes.mask, alike = warp->hazard ? lanes : 0, kept = alike, stride = 0;
+    uint32_t lanes = warp->lanes.mask, alike = warp->hazard ? lanes : 0, kept = alike, stride = EMU_NO_STRIDE;
     unsigned char *to = warp->block->shared;
-    int apart = own_stride(offset, (uint32_t)access->bytes * access->count, &stride) || !stride;
+    if (own_stride(offset, (uint32_t)access->bytes * access->count, &stride))
+        stride = EMU_NO_STRIDE;
+    int apart = !stride || stride == EMU_NO_STRIDE;
     for (uint32_t e = 0; alike && e < access->count; e++)
         alike &= own_alike(access, to + access->bytes * e, offset, emu_at(warp, access->data[e]));
     /* From the highest lane on, as below. */
@@ -655,7 +665,7 @@ static void store_own(struct emu_warp *warp, const struct emu_op *op, const stru
         kept &= own_alike(access, to + access->bytes * e, offset, emu_at(warp, access->data[e]));
     if (EMU_UNLIKELY(kept != lanes))
         alike = as_the_last(offset, lanes, kept, alike);
-    emu_watch_shared(warp, op, access, offset, alike);
+    emu_watch_shared(warp, op, access, offset, stride, alike);
     if (EMU_UNLIKELY(kept != lanes))
         emu_watch_lost(warp, op, access, emu_generic(warp, PTX_SPACE_SHARED, offset[emu_first(lanes & ~kept)]),
                        lanes & ~kept);
@@ -704,7 +714,7 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
                 memcpy(to + i * stride + 4 * e, &x[i], 4);
         }
         if (EMU_UNLIKELY(warp->hazard != NULL))
-            emu_watch_access(warp, op, access, address, same);
+            emu_watch_access(warp, op, access, address, stride, same);
         return op + 1;
     }
     unsigned char *place[EMU_LANES];
@@ -737,7 +747,7 @@ const struct emu_op *emu_op_store(struct emu_warp *warp, const struct emu_op *op
     if (EMU_UNLIKELY(warp->hazard != NULL)) {
         for (uint32_t m = warp->lanes.mask; m; m &= m - 1)
             same |= emu_alike_lane(before[emu_first(m)], place[emu_first(m)], bytes) ? m & (0u - m) : 0;
-        emu_watch_access(warp, op, access, address, same);
+        emu_watch_access(warp, op, access, address, to ? stride : EMU_NO_STRIDE, same);
         uint32_t lost = !to || !stride ? lost_lanes(warp, access, place) : 0; /* else no two write the same bytes */
         if (EMU_UNLIKELY(lost))
             emu_watch_lost(warp, op, access, address[emu_first(lost)], lost);
@@ -758,7 +768,7 @@ const struct emu_op *emu_op_atom(struct emu_warp *warp, const struct emu_op *op)
         return NULL;
     int changed = 0; /* an exchange of equal values, as in a loop that waits for a lock, changes nothing */
     if (EMU_UNLIKELY(warp->hazard != NULL))
-        emu_watch_access(warp, op, access, address, 0);
+        emu_watch_access(warp, op, access, address, EMU_NO_STRIDE, 0);
     uint32_t lane_bytes = access->wide == 2 ? 16 : access->wide ? 8 : 4;
     for (uint32_t m = warp->lanes.mask; m; m &= m - 1) {
         unsigned lane = emu_first(m);

@@ -104,11 +104,21 @@ static uint32_t used_bytes(const struct emu_access *access, uint32_t *offset)
     return (end - first) * access->bytes;
 }
 
+/* What the lanes' places are known to be: where not all bytes are used there is no row of them. */
+static unsigned form_flags(const struct emu_access *access, uint32_t stride, uint32_t bytes)
+{
+    if (!stride)
+        return EMU_ACCESS_PLACE;
+    return stride == bytes && bytes == (uint32_t)access->bytes * access->count ? EMU_ACCESS_ROW : 0;
+}
+
 void emu_watch_shared(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
-                      const uint32_t *offset, uint32_t same)
+                      const uint32_t *offset, uint32_t stride, uint32_t same)
 {
     uint32_t first, bytes = used_bytes(access, &first), position = emu_position(warp, op), lanes = warp->lanes.mask;
-    unsigned flags = access_flags(access);
+    unsigned flags = access_flags(access) | form_flags(access, stride, bytes);
+    flags |=
+        warp->block->shared_end <= EMU_TENSOR_OFFSET ? EMU_ACCESS_OWN : 0; /* what is behind is told place by place */
     first += warp->block->rank * (uint32_t)EMU_SHARED_STRIDE;
     if (lanes & ~same)
         emu_hazard_shared(warp->hazard, lanes & ~same, offset, first, bytes, flags, position);
@@ -117,11 +127,11 @@ void emu_watch_shared(struct emu_warp *warp, const struct emu_op *op, const stru
 }
 
 void emu_watch_access(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
-                      const uint64_t *address, uint32_t same)
+                      const uint64_t *address, uint32_t stride, uint32_t same)
 {
     uint32_t lanes = 0, shared = 0, position = emu_position(warp, op);
-    unsigned flags = access_flags(access);
     uint32_t offset, bytes = used_bytes(access, &offset);
+    unsigned flags = access_flags(access) | form_flags(access, stride, bytes);
     uint32_t below = access->space == PTX_SPACE_SHARED;
     for (int i = 0; i < EMU_LANES; i++)
         below |= address[i] < EMU_MAPPED_START;

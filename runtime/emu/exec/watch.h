@@ -25,12 +25,15 @@ void emu_watch_retire(struct emu_cluster *cluster); /* its threads have ended, a
 void emu_watch_lost(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access, uint64_t address,
                     uint32_t lanes);
 
+enum { EMU_NO_STRIDE = UINT16_MAX };
+
 /* A load, store or atomic of the warp's lanes. same: lanes whose bytes a store left as they were. _shared: of the own
-   block's shared memory, at these offsets. */
+   block's shared memory, at these offsets. stride: bytes from lane to lane where that is known of all lanes, or
+   EMU_NO_STRIDE. */
 void emu_watch_access(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
-                      const uint64_t *address, uint32_t same);
+                      const uint64_t *address, uint32_t stride, uint32_t same);
 void emu_watch_shared(struct emu_warp *warp, const struct emu_op *op, const struct emu_access *access,
-                      const uint32_t *offset, uint32_t same);
+                      const uint32_t *offset, uint32_t stride, uint32_t same);
 void emu_watch_rows(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *matrix, unsigned rows,
                     int write);
 void emu_watch_fence(struct emu_warp *warp, const struct emu_op *op);

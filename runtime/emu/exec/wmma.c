@@ -118,7 +118,7 @@ const struct emu_op *emu_op_wmma_move(struct emu_warp *warp, const struct emu_op
                 put(warp, w->d, w->bits, lane, e, value);
         }
         if (EMU_UNLIKELY(warp->hazard != NULL))
-            emu_watch_access(warp, op, &access, address, same);
+            emu_watch_access(warp, op, &access, address, EMU_NO_STRIDE, same);
     }
     warp->launch->changes += w->store;
     return op + 1;

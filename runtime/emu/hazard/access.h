@@ -39,6 +39,12 @@ void hz_tell_swizzle(const struct hz_access *access, const struct hz_record *rec
 /* ---- shadow.c */
 /* Bytes from address on; `lane` touched the first, and the next one begins after 1 << shift bytes (shift 7: never). */
 void hz_range(struct hz_access *access, uint64_t address, uint64_t bytes, unsigned lane, unsigned shift);
+/* To bytes of one chunk, that at `address`; lane: as in a record. */
+void hz_chunk_access(const struct hz_access *access, struct hz_chunk *chunk, uint8_t lane, uint32_t mask,
+                     uint64_t address, int shared);
+/* What hz_read_at_once or hz_write_at_once (chunk.h) has left: of the chunk, or of a word of it. */
+void hz_part_access(const struct hz_access *access, struct hz_chunk *chunk, struct hz_chunk *part, uint8_t lane,
+                    uint32_t mask, uint64_t address);
 void hz_chunk_forget(struct emu_hazard *h, struct hz_chunk *chunk);
 void hz_alike_end(struct emu_hazard *h, struct hz_alike *alike);
 

@@ -150,7 +150,10 @@ enum {
     EMU_ACCESS_CAS = 1 << 8,       /* an ATOMIC that compares: an ordinary read before it, a guess, is no hazard */
     EMU_ACCESS_NC = 1 << 9,        /* ld.global.nc, tex, suld: what the launch writes may not be seen */
     EMU_ACCESS_VOLATILE = 1 << 10, /* .volatile, of those that are STRONG */
-    EMU_ACCESS_POLL = 1 << 11      /* a VOLATILE read in a loop that writes nothing: it waits for a value */
+    EMU_ACCESS_POLL = 1 << 11,     /* a VOLATILE read in a loop that writes nothing: it waits for a value */
+    EMU_ACCESS_ROW = 1 << 12,      /* known: all 32 lanes, each behind the bytes of the one before */
+    EMU_ACCESS_PLACE = 1 << 13,    /* known: all lanes of `lanes` at one place */
+    EMU_ACCESS_OWN = 1 << 14       /* known: in the block's own shared memory, below EMU_TENSOR_OFFSET */
 };
 
 /* Each lane of `lanes` accesses `bytes` bytes (1 to 32) at address[lane] + offset: ld, st, atom, red, ldmatrix and

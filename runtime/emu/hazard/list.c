@@ -2,7 +2,7 @@
 #include "access.h"
 
 /* A list has room for 3, 7, 15 ... records: with its head a power of two of their size. */
-static struct hz_list *list_new(struct emu_hazard *h, unsigned size)
+struct hz_list *hz_list_new(struct emu_hazard *h, unsigned size)
 {
     struct hz_list *list = h->free_lists[size];
     if (list)
@@ -52,7 +52,7 @@ void hz_list_leave(struct emu_hazard *h, struct hz_list *list)
 /* A copy with as much room. NULL: no memory. */
 static struct hz_list *copied(struct emu_hazard *h, const struct hz_list *list, unsigned size)
 {
-    struct hz_list *copy = list_new(h, size);
+    struct hz_list *copy = hz_list_new(h, size);
     if (copy) {
         memcpy(copy->at, list->at, list->count * sizeof list->at[0]);
         copy->count = list->count;
@@ -91,7 +91,7 @@ struct hz_record *hz_list_push(struct emu_hazard *h, struct hz_chunk *k)
 {
     struct hz_list *list = k->more;
     if (!list) {
-        list = list_new(h, 0);
+        list = hz_list_new(h, 0);
         if (!list)
             return NULL;
         k->more = list;

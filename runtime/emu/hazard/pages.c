@@ -8,7 +8,8 @@ void hz_pages_free(struct emu_hazard *h, struct hz_page **pages, uint32_t count)
         if (!page)
             continue;
         for (unsigned k = 0; k < HZ_PAGE / HZ_CHUNK; k++)
-            hz_chunk_forget(h, &page->chunks[k]);
+            if (page->chunks[k].more) /* or its words; the rest is cleared where the page is used again */
+                hz_chunk_forget(h, &page->chunks[k]);
         page->next = h->free_pages;
         h->free_pages = page;
         pages[i] = NULL;

@@ -104,9 +104,12 @@ struct hz_chunk {
     };
     uint16_t written; /* bytes that ever were */
     uint16_t marked;  /* shared: bytes of live mbarriers; global: bytes noted as written by this launch */
-    uint16_t full;    /* the list has as many reads as are kept, and no write: a read need not look through it */
     uint16_t split;   /* by words */
+    uint8_t full;     /* the list has as many reads as are kept, and no write: a read need not look through it */
+    uint8_t splits;   /* how often it came to be by words: HZ_SPLITS at most, from where on it stays so */
 };
+
+enum { HZ_SPLITS = 2 };
 
 /* A chunk by its words: each as a chunk of which no other bytes are told. */
 struct hz_words {
@@ -138,6 +141,7 @@ static inline uint32_t hz_list_room(unsigned size)
     return (UINT32_C(4) << size) - 1;
 }
 
+struct hz_list *hz_list_new(struct emu_hazard *h, unsigned size);          /* of no records, one owner; or NULL */
 struct hz_list *hz_list_share(struct emu_hazard *h, struct hz_list *list); /* has one more owner; NULL is allowed */
 void hz_list_leave(struct emu_hazard *h, struct hz_list *list);            /* one less; NULL is allowed */
 /* The chunk's list becomes its own where others have it too, so that it can be changed. 1: no memory. */

@@ -41,9 +41,7 @@ int hz_words_split(struct emu_hazard *h, struct hz_chunk *k)
             record_add(h, word, &k->more->at[r], k->more->at[r].mask & mask);
     }
     hz_list_leave(h, k->more);
-    memset(k, 0, sizeof *k);
-    k->words = words;
-    k->split = 1;
+    *k = (struct hz_chunk){.words = words, .split = 1, .splits = (uint8_t)(k->splits + (k->splits < HZ_SPLITS))};
     return 0;
 }
 
@@ -71,7 +69,7 @@ void hz_words_leave(struct emu_hazard *h, struct hz_chunk *k)
 
 void hz_words_join(struct emu_hazard *h, struct hz_chunk *k)
 {
-    struct hz_chunk whole = {.written = 0};
+    struct hz_chunk whole = {.splits = k->splits};
     if (!k->split)
         return;
     for (unsigned i = 0; i < WORDS; i++) {
