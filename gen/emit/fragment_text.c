@@ -19,7 +19,8 @@ enum {
 
 struct fragment {
     const struct plan *plan;
-    const bool *narrow;  /* fragment_context's */
+    const bool *narrow; /* fragment_context's */
+    const char **item;  /* fragment_context's */
     bool row, column;
     bool lanes;          /* the value is of columns, of which each lane computes its own */
     bool shuffled;       /* columns' values that other lanes hold were spelled */
@@ -197,8 +198,13 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
             text_format(out, "%s%s", f->element ? p->place[n->integer].name : "held", f->element ? f->element : "");
         break;
     default: {
-        if (is_read(context, (int)(n - p->fused.node))) {
+        const int node = (int)(n - p->fused.node);
+        if (is_read(context, node)) {
             text_format(out, "%s_pair[lane]", p->tensor[n->integer].name);
+            break;
+        }
+        if (f->item && f->item[node]) {
+            text_format(out, "%s%s", narrow(context, node) ? "" : "(long long)", f->item[node]);
             break;
         }
         bool pair = p->tensor[n->integer].whole_rows && !p->tensor[n->integer].out;
@@ -221,7 +227,7 @@ static void begin(lua_State *L, struct fragment *f)
     if (!c->narrow)
         luaL_error(L, "out of memory");
     *f = (struct fragment){
-        .plan = c->plan, .narrow = c->narrow, .element = "[block][pair * 4 + half * 2 + lane]"};
+        .plan = c->plan, .narrow = c->narrow, .item = c->item, .element = "[block][pair * 4 + half * 2 + lane]"};
 }
 
 static const struct plan_step *find_step(lua_State *L, const struct plan *p)
@@ -488,6 +494,121 @@ int emit_fragment_uniform(lua_State *L)
     }
     lua_pushboolean(L, fixed);
     lua_setfield(L, -2, "fixed");
+    return 1;
+}
+
+/* ---- integers of an item ----------------------------------------------------------------------------------------- */
+
+/* Integers are the same in all turns of an item, and take no element of a tensor to know. */
+static bool is_of_item(const struct expr_graph *g, int node)
+{
+    const struct expr_node *n = &g->node[node];
+    bool leaf = n->op == EXPR_AT || n->op == EXPR_SYMBOL || n->op == EXPR_CONST_INT;
+    for (int i = 0; i < expr_ops[n->op].arity; i++)
+        if (!is_of_item(g, n->arg[i]))
+            return false;
+    return leaf || expr_ops[n->op].arity > 0;
+}
+
+static bool is_item_element(const struct expr_graph *g, int node)
+{
+    const struct expr_node *n = &g->node[node];
+    bool all = n->op == EXPR_TENSOR && n->type == EXPR_INT;
+    for (int d = 0; d < n->rank && all; d++)
+        all = is_of_item(g, g->index[n->first_index + d]);
+    return all;
+}
+
+/* Marks what the root, plan_some(node), is made of. */
+static void reach(const struct expr_graph *g, int root, bool *reached)
+{
+    if (!root)
+        return;
+    reached[plan_number(root)] = true;
+    for (int node = plan_number(root); node >= 0; node--) {
+        const struct expr_node *n = &g->node[node];
+        for (int i = 0; i < expr_ops[n->op].arity && reached[node]; i++)
+            reached[n->arg[i]] = true;
+        for (int d = 0; n->op == EXPR_TENSOR && d < n->rank && reached[node]; d++)
+            reached[g->index[n->first_index + d]] = true;
+    }
+}
+
+static void reach_step(const struct plan *p, const struct plan_step *step, bool *reached)
+{
+    memset(reached, 0, (size_t)p->fused.count + 1);
+    reach(&p->fused, step->node, reached);
+    reach(&p->fused, step->inside, reached);
+    reach(&p->fused, step->end, reached);
+    for (int d = 0; d < SPEC_MAX_RANK; d++)
+        reach(&p->fused, step->at[d], reached);
+    if (step->op == PLAN_LOOP && step->loop)
+        reach(&p->fused, plan_some(p->loop[plan_number(step->loop)].from), reached);
+}
+
+/* Fills node with the elements of an item that at least three steps of the role ask for, a loop among them. Their
+ * number; -1 out of memory. */
+enum { MOST_ITEM = 16, OFTEN = 3 };
+static int find_item_elements(const struct plan *p, const struct plan_role *role, struct arena *arena, int *node)
+{
+    int found[MOST_ITEM], asked[MOST_ITEM] = {0}, count = 0, taken = 0;
+    bool loop[MOST_ITEM] = {false};
+    bool *reached = arena_alloc(arena, (size_t)p->fused.count + 1);
+    for (int i = 0; i < p->fused.count && count < MOST_ITEM; i++)
+        if (is_item_element(&p->fused, i))
+            found[count++] = i;
+    for (int i = 0; i < role->step_count && count && reached; i++) {
+        reach_step(p, &role->step[i], reached);
+        for (int k = 0; k < count; k++) {
+            asked[k] += reached[found[k]];
+            loop[k] = loop[k] || (reached[found[k]] && role->step[i].op == PLAN_LOOP);
+        }
+    }
+    for (int k = 0; k < count; k++)
+        if (asked[k] >= OFTEN && loop[k])
+            node[taken++] = found[k];
+    return reached ? taken : -1;
+}
+
+int emit_fragment_item(lua_State *L)
+{
+    struct fragment_context *c = emit_helper_context(L);
+    struct arena *arena = emit_helper_arena(L);
+    const struct plan *p = c->plan;
+    c->item = NULL;
+    if (lua_gettop(L) == 0)
+        return 0;
+    struct fragment f;
+    begin(L, &f);
+    const char *name = luaL_checkstring(L, 1), *result[MOST_ITEM] = {NULL};
+    int role = 0, node[MOST_ITEM], level_of[MOST_ITEM];
+    while (role < p->role_count && strcmp(p->role[role].name, name) != 0)
+        role++;
+    luaL_argcheck(L, role < p->role_count, 1, "no such role");
+    const int count = find_item_elements(p, &p->role[role], arena, node);
+    const char **item = arena_alloc(arena, ((size_t)p->fused.count + 1) * sizeof *item);
+    struct emit_text out[LEVELS] = {{.arena = arena}, {.arena = arena}, {.arena = arena}};
+    const struct expr_cuda_names names = {.context = &f, .leaf = leaf, .prefix = "n", .level = level, .narrow = narrow};
+    const struct expr_cuda_levels levels = {out, LEVELS, level_of};
+    if (count < 0 || !item || (count && expr_print_cuda_levels(&p->fused, node, count, &names, &levels, result)))
+        return luaL_error(L, "out of memory");
+    memset(item, 0, ((size_t)p->fused.count + 1) * sizeof *item);
+    lua_createtable(L, count, 1);
+    lua_pushstring(L, out[0].data ? out[0].data : "");
+    lua_setfield(L, -2, "at");
+    for (int i = 0; i < count; i++) {
+        const struct plan_tensor *t = &p->tensor[p->fused.node[node[i]].integer];
+        item[node[i]] = arena_format(arena, "%s_item%d", t->name, i);
+        lua_createtable(L, 0, 3);
+        lua_pushstring(L, item[node[i]]);
+        lua_setfield(L, -2, "name");
+        lua_pushstring(L, t->dtype == TW_INT32 ? "int" : "long long");
+        lua_setfield(L, -2, "type");
+        lua_pushfstring(L, t->dtype == TW_INT32 ? "(int)%s" : "%s", result[i]);
+        lua_setfield(L, -2, "value");
+        lua_rawseti(L, -2, i + 1);
+    }
+    c->item = item;
     return 1;
 }
 

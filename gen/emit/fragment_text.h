@@ -18,6 +18,12 @@
  * `at` the statements before them, which declare PREFIX0, PREFIX1, ...; `fixed` where they are the same for every item.
  * Where nodes differ from row to row, `rows` has the statements that name `row`.
  *
+ * fragment_item(role) gives the integers of tensors that are one for an item and that say how often a loop of the role
+ * turns, where at least three of its steps ask for them: `at` the statements before them, and by number `name`, which
+ * the template declares at the beginning of each item, `type` and `value`. From then on such an element's text is its
+ * name, until fragment_item() says that there are none: it is read once, in front of what the item waits for, and the
+ * compiler knows that arithmetic on it, which is long, is the same wherever it stands.
+ *
  * fragment_foretold(): a condition asks an element's column alone, so that a compiler may know for a whole register of
  * a fragment that nobody reads it.
  */
@@ -32,10 +38,12 @@
 struct fragment_context {
     const struct plan *plan;
     const bool *narrow; /* by node of plan->fused: an integer that fits 32 bits; NULL: nobody has asked yet */
+    const char **item;  /* by node of plan->fused: the name that the template has given it for an item; NULL: none */
 };
 
 int emit_fragment_step(lua_State *L);
 int emit_fragment_uniform(lua_State *L);
+int emit_fragment_item(lua_State *L);
 int emit_fragment_foretold(lua_State *L);
 
 #endif

@@ -106,6 +106,15 @@ const int ${name}_turns = ${turns};
 //@         end
 //@     end
 //@ end
+//@ -- What tensors say of an item, and so how often its loops turn: read once.
+//@ local function item_elements()
+//@     local held = fragment_item(role.name)
+//@     local statements = held.at
+    ${statements}
+//@     for _, element in ipairs(held) do
+    const ${element.type} ${element.name} = ${element.value};
+//@     end
+//@ end
 //@ -- The variables of the loops right inside of the one that begins at `first`. A loop in a loop of the same variable
 //@ -- counts it on.
 //@ local function variables(first)
@@ -788,7 +797,8 @@ for (int pair = 0; pair < ${pairs}; ++pair)
 //@ local function is_line(o)
 //@     local step, rank, width = o.step, o.t.rank, bytes(o.t.dtype)
 //@     local plain = not o.only and model.turned[o.t.name] ~= 1 and not opt(step, "adds", false)
-//@     if not plain or (width ~= 2 and width ~= 4) or has(step, "inside") and of_column(step.inside) then return false end
+//@     if not plain or (width ~= 2 and width ~= 4) then return false end
+//@     if has(step, "inside") and of_column(step.inside) then return false end
 //@     for d = 1, rank - 1 do
 //@         if of_column(step.at[d]) then return false end
 //@     end
@@ -805,8 +815,8 @@ for (int pair = 0; pair < ${pairs}; ++pair)
 //@ local function write_line(o)
 //@     local t, text, type, carrier, word = o.t, o.text, ctype(o.t.dtype), number_of(o.t.dtype), 2 * bytes(o.t.dtype)
 //@     local p_elements, elements, value, i = o.p_elements, text.at[3], text.value, o.piece and "i" or "pair"
-//@     local short = bytes(t.dtype) == 2
-if (${o.guard}) {
+//@     local short, head = bytes(t.dtype) == 2, o.guard == "true" and "" or "if (" .. o.guard .. ") "
+${head}{
     ${type} *line;
     {
         const int column = first_column;
@@ -1352,6 +1362,7 @@ while (items_next(args, items${next_item})) {
     whose = whose + 1 == ${consumers} ? 0 : whose + 1;
 //@         end
 //@         opened[#opened + 1] = { items = true }
+//@         if foretells == 0 then item_elements() end
 //@         variables(i)
 //@         deeper()
 //@         for j = i + 1, ended(i) do
@@ -1866,3 +1877,4 @@ ${call}(args, consumer, buffer, ${places});
 profile_mark<${mark}>(stamps);
 //@     end
 //@ end
+//@ fragment_item()
