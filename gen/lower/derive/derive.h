@@ -169,6 +169,7 @@ struct derive {
     bool *behind_low, unmasked_low; /* the same of those that hold behind the first turns, derive_inside.low */
     bool placing;  /* conditions on places in memory stand as they are: they are not asked of a thread's own columns */
     int cut;       /* plan_some(node): above 0 where the turn that is walked needs masks; 0: it has them always */
+    bool cut_low;  /* those are the masks that do not hold behind the first turns */
     bool *partial; /* by operation: a REDUCE whose lanes add up behind its loop, the PARAM that it is added to */
     bool *done;    /* by operation: made before its place in this turn */
     int around;    /* the LOOP that is walked */
