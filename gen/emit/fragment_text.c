@@ -27,6 +27,9 @@ struct fragment {
     const char *element; /* text behind the name of a fragment's place, NULL: a name for the element itself */
     bool pairs;          /* elements are read beside their neighbours, where that can be */
     int *guard;          /* by node: the condition under which it is read; NULL */
+    bool lines;          /* integers that go by the column are read from a line: see fragment_is_line */
+    int line_count;
+    struct emit_text line; /* statements that find those */
 };
 
 /* ---- which integers fit 32 bits ---------------------------------------------------------------------------------- */
@@ -110,8 +113,7 @@ static bool bound(const struct plan *p, int node, struct range *range)
     return n->type == EXPR_INT && low >= INT32_MIN && high <= INT32_MAX;
 }
 
-/* By node; NULL out of memory. */
-static const bool *find_narrow(const struct plan *p, struct arena *arena)
+const bool *fragment_narrow(const struct plan *p, struct arena *arena)
 {
     const size_t count = (size_t)p->fused.count + 1;
     bool *fits = arena_alloc(arena, count * sizeof *fits);
@@ -129,6 +131,45 @@ static bool narrow(void *context, int node)
 
 /* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
+/* The node goes by the row or, where `column` says so, by the column of an element. */
+static bool goes_by(const struct plan *p, int node, bool row, bool column)
+{
+    const struct expr_node *n = &p->fused.node[node];
+    bool goes = (column && (n->op == EXPR_COLUMN || n->op == EXPR_ACC)) || (row && n->op == EXPR_ROW) ||
+                (n->op == EXPR_INDEX && (n->integer == PLAN_INDEX_ROW ? row : column)) ||
+                (n->op == EXPR_TILE && (row || column));
+    for (int i = 0; i < expr_ops[n->op].arity && !goes; i++)
+        goes = goes_by(p, n->arg[i], row, column);
+    for (int d = 0; n->op == EXPR_TENSOR && d < n->rank && !goes; d++)
+        goes = goes_by(p, p->fused.index[n->first_index + d], row, column);
+    return goes;
+}
+
+bool fragment_is_line(const struct plan *p, int node, const bool *fits)
+{
+    const struct expr_node *n = &p->fused.node[node];
+    if (n->op != EXPR_TENSOR || n->type != EXPR_INT || n->rank < 1)
+        return false;
+    const struct plan_tensor *t = &p->tensor[n->integer];
+    const int last = p->fused.index[n->first_index + n->rank - 1];
+    bool line = t->dtype == TW_INT32 && !t->pointers && !t->out && fits[last] && goes_by(p, last, false, true);
+    for (int d = 0; d < n->rank - 1 && line; d++)
+        line = !goes_by(p, p->fused.index[n->first_index + d], true, true);
+    return line;
+}
+
+/* A line is found once for all of its elements. */
+static void add_line(struct fragment *f, const struct expr_node *n, const char *const *at, struct emit_text *out)
+{
+    const char *name = f->plan->tensor[n->integer].name;
+    text_format(&f->line, "%sconst %s_line %s_line%d = %s_line_begin(args", f->line.length ? "\n" : "", name, name,
+                f->line_count, name);
+    for (int d = 0; d < n->rank - 1; d++)
+        text_format(&f->line, ", %s", at[d]);
+    text_string(&f->line, ");");
+    text_format(out, "%s_line_at(%s_line%d, %s)", name, name, f->line_count++, at[n->rank - 1]);
+}
+
 static bool is_read(void *context, int node)
 {
     const struct fragment *f = context;
@@ -139,6 +180,13 @@ static int guard(void *context, int node)
 {
     const struct fragment *f = context;
     return f->guard ? f->guard[node] : -1;
+}
+
+/* See fragment_item. */
+static const char *item_name(void *context, int node)
+{
+    const struct fragment *f = context;
+    return f->item ? f->item[node] : NULL;
 }
 
 static int level(void *context, const struct expr_node *n)
@@ -203,8 +251,8 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
             text_format(out, "%s_pair[lane]", p->tensor[n->integer].name);
             break;
         }
-        if (f->item && f->item[node]) {
-            text_format(out, "%s%s", narrow(context, node) ? "" : "(long long)", f->item[node]);
+        if (f->lines && fragment_is_line(p, node, f->narrow)) {
+            add_line(f, n, at, out);
             break;
         }
         bool pair = p->tensor[n->integer].whole_rows && !p->tensor[n->integer].out;
@@ -223,7 +271,7 @@ static void begin(lua_State *L, struct fragment *f)
 {
     struct fragment_context *c = emit_helper_context(L);
     if (!c->narrow)
-        c->narrow = find_narrow(c->plan, emit_helper_arena(L));
+        c->narrow = fragment_narrow(c->plan, emit_helper_arena(L));
     if (!c->narrow)
         luaL_error(L, "out of memory");
     *f = (struct fragment){
@@ -318,6 +366,8 @@ static void ask(lua_State *L, struct fragment *f, const char *part, struct quest
         f->element = "_part[pair * 2 + lane]";
     if (strcmp(part, "held") == 0)
         f->element = NULL;
+    f->lines = true;
+    f->line.arena = emit_helper_arena(L);
     f->lanes = step->place && p->place[plan_number(step->place)].kind == PLAN_PLACE_COLUMNS;
     f->pairs = step->op == PLAN_WRITE || fragment_packs(p, step) || fragment_reads_ahead(step) ||
                (q->value && fragment_stores_pairs(p, step));
@@ -358,11 +408,16 @@ static void print(lua_State *L, struct fragment *f, struct question *q)
                                           .prefix = q->value ? "e" : "p",
                                           .level = level,
                                           .narrow = narrow,
+                                          .known = item_name,
                                           .whole = is_read,
                                           .guard = guard,
                                           .polynomial = polynomial(f, q)};
     const struct expr_cuda_levels levels = {out, LEVELS, at};
     if (expr_print_cuda_levels(&f->plan->fused, q->root, q->count, &names, &levels, q->result))
+        luaL_error(L, "out of memory");
+    if (f->line.length)
+        text_format(&out[0], "%s%s", out[0].length ? "\n" : "", f->line.data);
+    if (out[0].failed || f->line.failed)
         luaL_error(L, "out of memory");
     lua_newtable(L);
     lua_createtable(L, LEVELS, 0);
@@ -477,7 +532,7 @@ int emit_fragment_uniform(lua_State *L)
     for (int i = 0; i < LEVELS; i++)
         out[i].arena = emit_helper_arena(L);
     const struct expr_cuda_names names = {
-        .context = &f, .leaf = leaf, .prefix = prefix, .level = level, .narrow = narrow};
+        .context = &f, .leaf = leaf, .prefix = prefix, .level = level, .narrow = narrow, .known = item_name};
     const struct expr_cuda_levels levels = {out, LEVELS, at};
     if (expr_print_cuda_levels(&f.plan->fused, root, count, &names, &levels, result))
         return luaL_error(L, "out of memory");
@@ -510,10 +565,14 @@ static bool is_of_item(const struct expr_graph *g, int node)
     return leaf || expr_ops[n->op].arity > 0;
 }
 
-static bool is_item_element(const struct expr_graph *g, int node)
+/* An element of 32 bits of a tensor, or a word of the list of turns. */
+static bool is_item_element(const struct plan *p, int node)
 {
+    const struct expr_graph *g = &p->fused;
     const struct expr_node *n = &g->node[node];
-    bool all = n->op == EXPR_TENSOR && n->type == EXPR_INT;
+    if (n->op == EXPR_LISTED)
+        return is_of_item(g, n->arg[0]);
+    bool all = n->op == EXPR_TENSOR && n->type == EXPR_INT && p->tensor[n->integer].dtype == TW_INT32;
     for (int d = 0; d < n->rank && all; d++)
         all = is_of_item(g, g->index[n->first_index + d]);
     return all;
@@ -546,8 +605,8 @@ static void reach_step(const struct plan *p, const struct plan_step *step, bool 
         reach(&p->fused, plan_some(p->loop[plan_number(step->loop)].from), reached);
 }
 
-/* Fills node with the elements of an item that at least three steps of the role ask for, a loop among them. Their
- * number; -1 out of memory. */
+/* Fills node with the elements of an item that at least three steps of the role ask for, a loop among them, and the
+ * words of its list of turns. Their number; -1 out of memory. */
 enum { MOST_ITEM = 16, OFTEN = 3 };
 static int find_item_elements(const struct plan *p, const struct plan_role *role, struct arena *arena, int *node)
 {
@@ -555,7 +614,7 @@ static int find_item_elements(const struct plan *p, const struct plan_role *role
     bool loop[MOST_ITEM] = {false};
     bool *reached = arena_alloc(arena, (size_t)p->fused.count + 1);
     for (int i = 0; i < p->fused.count && count < MOST_ITEM; i++)
-        if (is_item_element(&p->fused, i))
+        if (is_item_element(p, i))
             found[count++] = i;
     for (int i = 0; i < role->step_count && count && reached; i++) {
         reach_step(p, &role->step[i], reached);
@@ -565,7 +624,7 @@ static int find_item_elements(const struct plan *p, const struct plan_role *role
         }
     }
     for (int k = 0; k < count; k++)
-        if (asked[k] >= OFTEN && loop[k])
+        if (p->fused.node[found[k]].op == EXPR_LISTED ? asked[k] > 0 : asked[k] >= OFTEN && loop[k])
             node[taken++] = found[k];
     return reached ? taken : -1;
 }
@@ -597,14 +656,13 @@ int emit_fragment_item(lua_State *L)
     lua_pushstring(L, out[0].data ? out[0].data : "");
     lua_setfield(L, -2, "at");
     for (int i = 0; i < count; i++) {
-        const struct plan_tensor *t = &p->tensor[p->fused.node[node[i]].integer];
-        item[node[i]] = arena_format(arena, "%s_item%d", t->name, i);
-        lua_createtable(L, 0, 3);
+        const struct expr_node *n = &p->fused.node[node[i]];
+        const char *of = n->op == EXPR_LISTED ? "listed" : p->tensor[n->integer].name;
+        item[node[i]] = arena_format(arena, "%s_item%d", of, i);
+        lua_createtable(L, 0, 2);
         lua_pushstring(L, item[node[i]]);
         lua_setfield(L, -2, "name");
-        lua_pushstring(L, t->dtype == TW_INT32 ? "int" : "long long");
-        lua_setfield(L, -2, "type");
-        lua_pushfstring(L, t->dtype == TW_INT32 ? "(int)%s" : "%s", result[i]);
+        lua_pushfstring(L, narrow(&f, node[i]) ? "%s" : "(int)%s", result[i]);
         lua_setfield(L, -2, "value");
         lua_rawseti(L, -2, i + 1);
     }

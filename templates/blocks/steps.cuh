@@ -106,13 +106,13 @@ const int ${name}_turns = ${turns};
 //@         end
 //@     end
 //@ end
-//@ -- What tensors say of an item, and so how often its loops turn: read once.
+//@ -- What memory says of an item, and so how often its loops turn: read once.
 //@ local function item_elements()
 //@     local held = fragment_item(role.name)
 //@     local statements = held.at
     ${statements}
 //@     for _, element in ipairs(held) do
-    const ${element.type} ${element.name} = ${element.value};
+    const int ${element.name} = ${element.value};
 //@     end
 //@ end
 //@ -- The variables of the loops right inside of the one that begins at `first`. A loop in a loop of the same variable
