@@ -1,5 +1,5 @@
-//@ -- NAME_line: integers of a tensor along its last dim, by the element's own column, 0 outside of it. Where they lie is
-//@ -- found once, and no load is a branch: a predicate guards it, so that a fragment's loads are on their way together.
+//@ -- NAME_line: integers of a tensor along its last dim, by the element's own column, 0 outside of it. Where they lie
+//@ -- is found once, and no load is a branch: a predicate guards it, so that a fragment's loads stand together.
 //@ param tensor table
 //@ param extent table
 //@ local t, rank, list, inside, place, nodes = tensor.name, tensor.rank, "", "", "", {}

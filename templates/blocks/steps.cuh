@@ -1590,9 +1590,19 @@ for (int first = 0; first < ${height}; first += ${together}) {
         ${each}
         number[k] = (int)(${number});
     }
+//@             local ends = has(step, "end")
+//@             local more = ends and ", ending" or ""
+//@             if ends then
+    int ending[3] = {0, 0, 0};
+//@             end
     #pragma unroll
     for (int k = 0; k < ${batch}; ++k)
-        ${guard}${call}_run(args, ${ring}_fill, first + k * ${run}, ${there}, ${from});
+        ${guard}${call}_run(args, ${ring}_fill, first + k * ${run}, ${there}, ${from}${more});
+//@             if ends then
+//@                 local others = ""
+//@                 for d = 1, filled_tensor.rank do if d ~= by then others = others .. ", " .. at[d] end end
+    ${guard}${call}_end(args, ${ring}_fill, ending${others});
+//@             end
 }
 //@         elseif has(filled_tensor, "gathered") then
 //@             -- Each warp a quarter of the rows: its lanes find their numbers, then one brings row after row.
