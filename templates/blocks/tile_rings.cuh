@@ -152,7 +152,8 @@
 //@ end
 //@ include "blocks/tile_load.cuh" tensor = plan.tensor[name], ring = r,
 //@     offset = plan.shared[r.name .. "." .. name].offset, stride = plan.share[name],
-//@     name = (rings_of[name] > 1 and r.name .. "_" or "") .. name .. "_load", limited = has(limited, name), ends = ends
+//@     name = (rings_of[name] > 1 and r.name .. "_" or "") .. name .. "_load", limited = has(limited, name),
+//@     ends = ends
 
 //@             end
 //@         end
