@@ -81,7 +81,7 @@ int emit_fragment_reads(lua_State *L)
                     mark(&f, plan_number(node[k]),
                          step->op == PLAN_WRITE || fragment_packs(p, step) || fragment_reads_ahead(step) ||
                              (k == 0 && fragment_stores_pairs(p, step)),
-                         true);
+                         k == 0 && fragment_takes_lines(step));
             for (int d = 0; d < SPEC_MAX_RANK; d++)
                 if (step->at[d])
                     mark(&f, plan_number(step->at[d]), false, false);

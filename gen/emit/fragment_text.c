@@ -158,6 +158,11 @@ bool fragment_is_line(const struct plan *p, int node, const bool *fits)
     return line;
 }
 
+bool fragment_takes_lines(const struct plan_step *step)
+{
+    return step->op == PLAN_TOUCH;
+}
+
 /* A line is found once for all of its elements. */
 static void add_line(struct fragment *f, const struct expr_node *n, const char *const *at, struct emit_text *out)
 {
@@ -366,7 +371,7 @@ static void ask(lua_State *L, struct fragment *f, const char *part, struct quest
         f->element = "_part[pair * 2 + lane]";
     if (strcmp(part, "held") == 0)
         f->element = NULL;
-    f->lines = true;
+    f->lines = fragment_takes_lines(step);
     f->line.arena = emit_helper_arena(L);
     f->lanes = step->place && p->place[plan_number(step->place)].kind == PLAN_PLACE_COLUMNS;
     f->pairs = step->op == PLAN_WRITE || fragment_packs(p, step) || fragment_reads_ahead(step) ||

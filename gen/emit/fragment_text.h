@@ -41,6 +41,9 @@ const bool *fragment_narrow(const struct plan *p, struct arena *arena);
  * the same for the whole fragment: it is read by NAME_line_at of blocks/element_line.cuh. narrow: fragment_narrow's. */
 bool fragment_is_line(const struct plan *p, int node, const bool *narrow);
 
+/* The step reads such elements so: it computes in registers, as masks do, and stores nothing. */
+bool fragment_takes_lines(const struct plan_step *step);
+
 /* Their emit_helper.context, which lasts for one expansion. */
 struct fragment_context {
     const struct plan *plan;
