@@ -142,6 +142,10 @@ ${banner}
 //@ include "blocks/element.cuh" tensor = t, extent = plan.extent[t.name]
 
 //@     end
+//@     if has(reads, "lines") and reads.lines then
+//@ include "blocks/element_line.cuh" tensor = t, extent = plan.extent[t.name]
+
+//@     end
 //@     if has(reads, "pairs") and reads.pairs then
 //@ include "blocks/tile_read.cuh" tensor = t, extent = plan.extent[t.name], columns = reads.columns
 

@@ -178,6 +178,12 @@ static bool is_element(const struct printer *p, const struct expr_node *n)
     return zero && n->type == EXPR_REAL && guard_of(p, n->arg[1]) == n->arg[0];
 }
 
+/* A variable that has the node's value; NULL: it is computed here. */
+static const char *known_name(const struct printer *p, int node)
+{
+    return p->names->known ? p->names->known(p->names->context, node) : NULL;
+}
+
 /* The text of a leaf that is no statement. */
 static void add_leaf(struct printer *p, const struct expr_node *n, struct emit_text *out)
 {
@@ -218,10 +224,13 @@ static void print_node(struct printer *p, int node)
     if (p->levels)
         p->out = &p->levels->out[p->level[node]];
     struct emit_text text = {.arena = p->out->arena}, leaf = {.arena = p->out->arena};
-    if (operators[n->op].rule == LEAF)
+    const char *known = known_name(p, node);
+    if (operators[n->op].rule == LEAF && !known)
         add_leaf(p, n, &leaf);
     p->out->failed = p->out->failed || leaf.failed;
-    if (operators[n->op].rule == LEAF && (n->op != EXPR_TENSOR || is_name(&leaf))) {
+    if (known) {
+        text_format(&text, is_narrow(p, node) ? "%s" : "(long long)%s", known);
+    } else if (operators[n->op].rule == LEAF && (n->op != EXPR_TENSOR || is_name(&leaf))) {
         text = leaf;
     } else if (is_element(p, n)) {
         text_string(&text, p->text[n->arg[1]]);
@@ -251,6 +260,8 @@ static void print_node(struct printer *p, int node)
 static int level_of(const struct printer *p, const struct expr_node *n)
 {
     int level = 0;
+    if (known_name(p, (int)(n - p->g->node)))
+        return 0;
     if (operators[n->op].rule == LEAF && n->op != EXPR_CONST_INT && n->op != EXPR_CONST_REAL)
         level = p->names->level(p->names->context, n);
     for (int i = 0; i < operators[n->op].arity; i++)
@@ -278,9 +289,11 @@ static int print(struct printer *p, const int *root, int count, const char **res
         needed[root[i]] = true;
     for (int node = nodes - 1; node >= 0; node--) {
         const struct expr_node *n = &g->node[node];
-        for (int i = 0; i < operators[n->op].arity && needed[node]; i++)
+        if (!needed[node] || known_name(p, node))
+            continue;
+        for (int i = 0; i < operators[n->op].arity; i++)
             needed[n->arg[i]] = true;
-        for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && needed[node] && !is_whole(p, n); i++)
+        for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && !is_whole(p, n); i++)
             needed[g->index[n->first_index + i]] = true;
     }
     for (int node = 0; node < nodes && !p->out->failed; node++)

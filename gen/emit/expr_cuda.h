@@ -32,6 +32,8 @@ struct expr_cuda_names {
      * a node, under which alone the element is read, and else 0, which a whole leaf's text sees to; negative: none. */
     bool (*whole)(void *context, int node);
     int (*guard)(void *context, int node);
+    /* Integers, or NULL: the name of a variable that has the node's value, an int; NULL where there is none. */
+    const char *(*known)(void *context, int node);
     /* For expr_print_cuda_levels: of so many elements, by `pair` and `lane`, one takes EXP2_DIFF by a polynomial; 0:
      * none does. */
     int polynomial;

@@ -14,8 +14,8 @@ bool fragment_packs(const struct plan *p, const struct plan_step *step);
 bool fragment_stores_pairs(const struct plan *p, const struct plan_step *step);
 
 /* fragment_reads(NAME) of a tensor: a table with `pairs`, that some store reads it by NAME_read, `columns`, the dim
- * that the fragment's columns run along, from 1, and `elements`, that something reads it by NAME_at. Its context is the
- * struct plan. */
+ * that the fragment's columns run along, from 1, `elements`, that something reads it by NAME_at, and `lines`, by
+ * NAME_line_at. Its context is the struct plan. */
 int emit_fragment_reads(lua_State *L);
 
 #endif

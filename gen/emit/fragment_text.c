@@ -19,13 +19,17 @@ enum {
 
 struct fragment {
     const struct plan *plan;
-    const bool *narrow;  /* fragment_context's */
+    const bool *narrow; /* fragment_context's */
+    const char **item;  /* fragment_context's */
     bool row, column;
     bool lanes;          /* the value is of columns, of which each lane computes its own */
     bool shuffled;       /* columns' values that other lanes hold were spelled */
     const char *element; /* text behind the name of a fragment's place, NULL: a name for the element itself */
     bool pairs;          /* elements are read beside their neighbours, where that can be */
     int *guard;          /* by node: the condition under which it is read; NULL */
+    bool lines;          /* integers that go by the column are read from a line: see fragment_is_line */
+    int line_count;
+    struct emit_text line; /* statements that find those */
 };
 
 /* ---- which integers fit 32 bits ---------------------------------------------------------------------------------- */
@@ -109,8 +113,7 @@ static bool bound(const struct plan *p, int node, struct range *range)
     return n->type == EXPR_INT && low >= INT32_MIN && high <= INT32_MAX;
 }
 
-/* By node; NULL out of memory. */
-static const bool *find_narrow(const struct plan *p, struct arena *arena)
+const bool *fragment_narrow(const struct plan *p, struct arena *arena)
 {
     const size_t count = (size_t)p->fused.count + 1;
     bool *fits = arena_alloc(arena, count * sizeof *fits);
@@ -128,6 +131,50 @@ static bool narrow(void *context, int node)
 
 /* ---- leaves ------------------------------------------------------------------------------------------------------ */
 
+/* The node goes by the row or, where `column` says so, by the column of an element. */
+static bool goes_by(const struct plan *p, int node, bool row, bool column)
+{
+    const struct expr_node *n = &p->fused.node[node];
+    bool goes = (column && (n->op == EXPR_COLUMN || n->op == EXPR_ACC)) || (row && n->op == EXPR_ROW) ||
+                (n->op == EXPR_INDEX && (n->integer == PLAN_INDEX_ROW ? row : column)) ||
+                (n->op == EXPR_TILE && (row || column));
+    for (int i = 0; i < expr_ops[n->op].arity && !goes; i++)
+        goes = goes_by(p, n->arg[i], row, column);
+    for (int d = 0; n->op == EXPR_TENSOR && d < n->rank && !goes; d++)
+        goes = goes_by(p, p->fused.index[n->first_index + d], row, column);
+    return goes;
+}
+
+bool fragment_is_line(const struct plan *p, int node, const bool *fits)
+{
+    const struct expr_node *n = &p->fused.node[node];
+    if (n->op != EXPR_TENSOR || n->type != EXPR_INT || n->rank < 1)
+        return false;
+    const struct plan_tensor *t = &p->tensor[n->integer];
+    const int last = p->fused.index[n->first_index + n->rank - 1];
+    bool line = t->dtype == TW_INT32 && !t->pointers && !t->out && fits[last] && goes_by(p, last, false, true);
+    for (int d = 0; d < n->rank - 1 && line; d++)
+        line = !goes_by(p, p->fused.index[n->first_index + d], true, true);
+    return line;
+}
+
+bool fragment_takes_lines(const struct plan_step *step)
+{
+    return step->op == PLAN_TOUCH;
+}
+
+/* A line is found once for all of its elements. */
+static void add_line(struct fragment *f, const struct expr_node *n, const char *const *at, struct emit_text *out)
+{
+    const char *name = f->plan->tensor[n->integer].name;
+    text_format(&f->line, "%sconst %s_line %s_line%d = %s_line_begin(args", f->line.length ? "\n" : "", name, name,
+                f->line_count, name);
+    for (int d = 0; d < n->rank - 1; d++)
+        text_format(&f->line, ", %s", at[d]);
+    text_string(&f->line, ");");
+    text_format(out, "%s_line_at(%s_line%d, %s)", name, name, f->line_count++, at[n->rank - 1]);
+}
+
 static bool is_read(void *context, int node)
 {
     const struct fragment *f = context;
@@ -138,6 +185,13 @@ static int guard(void *context, int node)
 {
     const struct fragment *f = context;
     return f->guard ? f->guard[node] : -1;
+}
+
+/* See fragment_item. */
+static const char *item_name(void *context, int node)
+{
+    const struct fragment *f = context;
+    return f->item ? f->item[node] : NULL;
 }
 
 static int level(void *context, const struct expr_node *n)
@@ -197,8 +251,13 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
             text_format(out, "%s%s", f->element ? p->place[n->integer].name : "held", f->element ? f->element : "");
         break;
     default: {
-        if (is_read(context, (int)(n - p->fused.node))) {
+        const int node = (int)(n - p->fused.node);
+        if (is_read(context, node)) {
             text_format(out, "%s_pair[lane]", p->tensor[n->integer].name);
+            break;
+        }
+        if (f->lines && fragment_is_line(p, node, f->narrow)) {
+            add_line(f, n, at, out);
             break;
         }
         bool pair = p->tensor[n->integer].whole_rows && !p->tensor[n->integer].out;
@@ -217,11 +276,11 @@ static void begin(lua_State *L, struct fragment *f)
 {
     struct fragment_context *c = emit_helper_context(L);
     if (!c->narrow)
-        c->narrow = find_narrow(c->plan, emit_helper_arena(L));
+        c->narrow = fragment_narrow(c->plan, emit_helper_arena(L));
     if (!c->narrow)
         luaL_error(L, "out of memory");
     *f = (struct fragment){
-        .plan = c->plan, .narrow = c->narrow, .element = "[block][pair * 4 + half * 2 + lane]"};
+        .plan = c->plan, .narrow = c->narrow, .item = c->item, .element = "[block][pair * 4 + half * 2 + lane]"};
 }
 
 static const struct plan_step *find_step(lua_State *L, const struct plan *p)
@@ -312,6 +371,8 @@ static void ask(lua_State *L, struct fragment *f, const char *part, struct quest
         f->element = "_part[pair * 2 + lane]";
     if (strcmp(part, "held") == 0)
         f->element = NULL;
+    f->lines = fragment_takes_lines(step);
+    f->line.arena = emit_helper_arena(L);
     f->lanes = step->place && p->place[plan_number(step->place)].kind == PLAN_PLACE_COLUMNS;
     f->pairs = step->op == PLAN_WRITE || fragment_packs(p, step) || fragment_reads_ahead(step) ||
                (q->value && fragment_stores_pairs(p, step));
@@ -352,11 +413,16 @@ static void print(lua_State *L, struct fragment *f, struct question *q)
                                           .prefix = q->value ? "e" : "p",
                                           .level = level,
                                           .narrow = narrow,
+                                          .known = item_name,
                                           .whole = is_read,
                                           .guard = guard,
                                           .polynomial = polynomial(f, q)};
     const struct expr_cuda_levels levels = {out, LEVELS, at};
     if (expr_print_cuda_levels(&f->plan->fused, q->root, q->count, &names, &levels, q->result))
+        luaL_error(L, "out of memory");
+    if (f->line.length)
+        text_format(&out[0], "%s%s", out[0].length ? "\n" : "", f->line.data);
+    if (out[0].failed || f->line.failed)
         luaL_error(L, "out of memory");
     lua_newtable(L);
     lua_createtable(L, LEVELS, 0);
@@ -471,7 +537,7 @@ int emit_fragment_uniform(lua_State *L)
     for (int i = 0; i < LEVELS; i++)
         out[i].arena = emit_helper_arena(L);
     const struct expr_cuda_names names = {
-        .context = &f, .leaf = leaf, .prefix = prefix, .level = level, .narrow = narrow};
+        .context = &f, .leaf = leaf, .prefix = prefix, .level = level, .narrow = narrow, .known = item_name};
     const struct expr_cuda_levels levels = {out, LEVELS, at};
     if (expr_print_cuda_levels(&f.plan->fused, root, count, &names, &levels, result))
         return luaL_error(L, "out of memory");
@@ -488,6 +554,124 @@ int emit_fragment_uniform(lua_State *L)
     }
     lua_pushboolean(L, fixed);
     lua_setfield(L, -2, "fixed");
+    return 1;
+}
+
+/* ---- integers of an item ----------------------------------------------------------------------------------------- */
+
+/* Integers are the same in all turns of an item, and take no element of a tensor to know. */
+static bool is_of_item(const struct expr_graph *g, int node)
+{
+    const struct expr_node *n = &g->node[node];
+    bool leaf = n->op == EXPR_AT || n->op == EXPR_SYMBOL || n->op == EXPR_CONST_INT;
+    for (int i = 0; i < expr_ops[n->op].arity; i++)
+        if (!is_of_item(g, n->arg[i]))
+            return false;
+    return leaf || expr_ops[n->op].arity > 0;
+}
+
+/* An element of 32 bits of a tensor, or a word of the list of turns. */
+static bool is_item_element(const struct plan *p, int node)
+{
+    const struct expr_graph *g = &p->fused;
+    const struct expr_node *n = &g->node[node];
+    if (n->op == EXPR_LISTED)
+        return is_of_item(g, n->arg[0]);
+    bool all = n->op == EXPR_TENSOR && n->type == EXPR_INT && p->tensor[n->integer].dtype == TW_INT32;
+    for (int d = 0; d < n->rank && all; d++)
+        all = is_of_item(g, g->index[n->first_index + d]);
+    return all;
+}
+
+/* Marks what the root, plan_some(node), is made of. */
+static void reach(const struct expr_graph *g, int root, bool *reached)
+{
+    if (!root)
+        return;
+    reached[plan_number(root)] = true;
+    for (int node = plan_number(root); node >= 0; node--) {
+        const struct expr_node *n = &g->node[node];
+        for (int i = 0; i < expr_ops[n->op].arity && reached[node]; i++)
+            reached[n->arg[i]] = true;
+        for (int d = 0; n->op == EXPR_TENSOR && d < n->rank && reached[node]; d++)
+            reached[g->index[n->first_index + d]] = true;
+    }
+}
+
+static void reach_step(const struct plan *p, const struct plan_step *step, bool *reached)
+{
+    memset(reached, 0, (size_t)p->fused.count + 1);
+    reach(&p->fused, step->node, reached);
+    reach(&p->fused, step->inside, reached);
+    reach(&p->fused, step->end, reached);
+    for (int d = 0; d < SPEC_MAX_RANK; d++)
+        reach(&p->fused, step->at[d], reached);
+    if (step->op == PLAN_LOOP && step->loop)
+        reach(&p->fused, plan_some(p->loop[plan_number(step->loop)].from), reached);
+}
+
+/* Fills node with the elements of an item that at least three steps of the role ask for, a loop among them, and the
+ * words of its list of turns. Their number; -1 out of memory. */
+enum { MOST_ITEM = 16, OFTEN = 3 };
+static int find_item_elements(const struct plan *p, const struct plan_role *role, struct arena *arena, int *node)
+{
+    int found[MOST_ITEM], asked[MOST_ITEM] = {0}, count = 0, taken = 0;
+    bool loop[MOST_ITEM] = {false};
+    bool *reached = arena_alloc(arena, (size_t)p->fused.count + 1);
+    for (int i = 0; i < p->fused.count && count < MOST_ITEM; i++)
+        if (is_item_element(p, i))
+            found[count++] = i;
+    for (int i = 0; i < role->step_count && count && reached; i++) {
+        reach_step(p, &role->step[i], reached);
+        for (int k = 0; k < count; k++) {
+            asked[k] += reached[found[k]];
+            loop[k] = loop[k] || (reached[found[k]] && role->step[i].op == PLAN_LOOP);
+        }
+    }
+    for (int k = 0; k < count; k++)
+        if (p->fused.node[found[k]].op == EXPR_LISTED ? asked[k] > 0 : asked[k] >= OFTEN && loop[k])
+            node[taken++] = found[k];
+    return reached ? taken : -1;
+}
+
+int emit_fragment_item(lua_State *L)
+{
+    struct fragment_context *c = emit_helper_context(L);
+    struct arena *arena = emit_helper_arena(L);
+    const struct plan *p = c->plan;
+    c->item = NULL;
+    if (lua_gettop(L) == 0)
+        return 0;
+    struct fragment f;
+    begin(L, &f);
+    const char *name = luaL_checkstring(L, 1), *result[MOST_ITEM] = {NULL};
+    int role = 0, node[MOST_ITEM], level_of[MOST_ITEM];
+    while (role < p->role_count && strcmp(p->role[role].name, name) != 0)
+        role++;
+    luaL_argcheck(L, role < p->role_count, 1, "no such role");
+    const int count = find_item_elements(p, &p->role[role], arena, node);
+    const char **item = arena_alloc(arena, ((size_t)p->fused.count + 1) * sizeof *item);
+    struct emit_text out[LEVELS] = {{.arena = arena}, {.arena = arena}, {.arena = arena}};
+    const struct expr_cuda_names names = {.context = &f, .leaf = leaf, .prefix = "n", .level = level, .narrow = narrow};
+    const struct expr_cuda_levels levels = {out, LEVELS, level_of};
+    if (count < 0 || !item || (count && expr_print_cuda_levels(&p->fused, node, count, &names, &levels, result)))
+        return luaL_error(L, "out of memory");
+    memset(item, 0, ((size_t)p->fused.count + 1) * sizeof *item);
+    lua_createtable(L, count, 1);
+    lua_pushstring(L, out[0].data ? out[0].data : "");
+    lua_setfield(L, -2, "at");
+    for (int i = 0; i < count; i++) {
+        const struct expr_node *n = &p->fused.node[node[i]];
+        const char *of = n->op == EXPR_LISTED ? "listed" : p->tensor[n->integer].name;
+        item[node[i]] = arena_format(arena, "%s_item%d", of, i);
+        lua_createtable(L, 0, 2);
+        lua_pushstring(L, item[node[i]]);
+        lua_setfield(L, -2, "name");
+        lua_pushfstring(L, narrow(&f, node[i]) ? "%s" : "(int)%s", result[i]);
+        lua_setfield(L, -2, "value");
+        lua_rawseti(L, -2, i + 1);
+    }
+    c->item = item;
     return 1;
 }
 

@@ -18,6 +18,12 @@
  * `at` the statements before them, which declare PREFIX0, PREFIX1, ...; `fixed` where they are the same for every item.
  * Where nodes differ from row to row, `rows` has the statements that name `row`.
  *
+ * fragment_item(role) gives the integers in memory that are one for an item: words of its list of turns, and elements
+ * of tensors that say how often a loop of the role turns and that at least three of its steps ask for. `at`: statements
+ * before them, and by number `name`, of an int that the template declares at the beginning of each item, and `value`.
+ * From then on its name is the text of such a node, until fragment_item() says that there are none: it is read once,
+ * and the compiler knows that arithmetic on it, which is long, is the same wherever it stands.
+ *
  * fragment_foretold(): a condition asks an element's column alone, so that a compiler may know for a whole register of
  * a fragment that nobody reads it.
  */
@@ -28,14 +34,26 @@
 
 #include "emit/emit.h"
 
+/* By node of plan->fused: an integer that fits 32 bits. NULL out of memory. */
+const bool *fragment_narrow(const struct plan *p, struct arena *arena);
+
+/* The element, of a tensor of int32, has a place of 32 bits in its last dim that goes by the column, and all others are
+ * the same for the whole fragment: it is read by NAME_line_at of blocks/element_line.cuh. narrow: fragment_narrow's. */
+bool fragment_is_line(const struct plan *p, int node, const bool *narrow);
+
+/* The step reads such elements so: it computes in registers, as masks do, and stores nothing. */
+bool fragment_takes_lines(const struct plan_step *step);
+
 /* Their emit_helper.context, which lasts for one expansion. */
 struct fragment_context {
     const struct plan *plan;
     const bool *narrow; /* by node of plan->fused: an integer that fits 32 bits; NULL: nobody has asked yet */
+    const char **item;  /* by node of plan->fused: the name that the template has given it for an item; NULL: none */
 };
 
 int emit_fragment_step(lua_State *L);
 int emit_fragment_uniform(lua_State *L);
+int emit_fragment_item(lua_State *L);
 int emit_fragment_foretold(lua_State *L);
 
 #endif

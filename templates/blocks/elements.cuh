@@ -18,6 +18,10 @@
 //@ include "blocks/element.cuh" tensor = t, extent = model.extent[t.name]
 
 //@     end
+//@     if has(reads, "lines") and reads.lines then
+//@ include "blocks/element_line.cuh" tensor = t, extent = model.extent[t.name]
+
+//@     end
 //@     if has(reads, "rows") and reads.rows > 0 then
 //@ include "blocks/element_row.cuh" tensor = t, extent = model.extent[t.name], along = reads.rows
 

@@ -111,6 +111,15 @@ const int ${name}_turns = ${turns};
 //@         end
 //@     end
 //@ end
+//@ -- What memory says of an item, and so how often its loops turn: read once.
+//@ local function item_elements()
+//@     local held = fragment_item(role.name)
+//@     local statements = held.at
+    ${statements}
+//@     for _, element in ipairs(held) do
+    const int ${element.name} = ${element.value};
+//@     end
+//@ end
 //@ -- The variables of the loops right inside of the one that begins at `first`. A loop in a loop of the same variable
 //@ -- counts it on.
 //@ local function variables(first)
@@ -782,8 +791,89 @@ for (int pair = 0; pair < ${pairs}; ++pair)
 //@         end
 //@     end
 //@ end
+//@ local function of_column(node)
+//@     local n = model.fused[node + 1]
+//@     local of = n.op == "COLUMN" or n.op == "INDEX" or n.op == "ACC"
+//@     for _, key in ipairs { "arg", "index" } do
+//@         for k = 1, has(n, key) and #n[key] or 0 do of = of or of_column(n[key][k]) end
+//@     end
+//@     return of
+//@ end
+//@ -- The columns of a row lie in memory one behind the other, and all or none of them are inside.
+//@ local function is_line(o)
+//@     local step, rank, width = o.step, o.t.rank, bytes(o.t.dtype)
+//@     local plain = not o.only and model.turned[o.t.name] ~= 1 and not opt(step, "adds", false)
+//@     if not plain or (width ~= 2 and width ~= 4) then return false end
+//@     if has(step, "inside") and of_column(step.inside) then return false end
+//@     for d = 1, rank - 1 do
+//@         if of_column(step.at[d]) then return false end
+//@     end
+//@     local node = step.at[rank]
+//@     while model.fused[node + 1].op == "ADD" do
+//@         local arg = model.fused[node + 1].arg
+//@         local first, second = of_column(arg[1]), of_column(arg[2])
+//@         if first == second then return false end
+//@         node = arg[first and 1 or 2]
+//@     end
+//@     return model.fused[node + 1].op == "COLUMN"
+//@ end
+//@ -- Such a row: where it begins takes products of 64 bits, which behind a condition each pair would do again.
+//@ local function write_line(o)
+//@     local t, text, type, carrier, word = o.t, o.text, ctype(o.t.dtype), number_of(o.t.dtype), 2 * bytes(o.t.dtype)
+//@     local p_elements, elements, value, i = o.p_elements, text.at[3], text.value, o.piece and "i" or "pair"
+//@     local short, head = bytes(t.dtype) == 2, o.guard == "true" and "" or "if (" .. o.guard .. ") "
+${head}{
+    ${type} *line;
+    {
+        const int column = first_column;
+        ${p_elements}
+        line = ${o.base} + (${o.place});
+    }
+    const bool words = (u64)line % ${word} == 0;
+    #pragma unroll
+    for (int ${i} = 0; ${i} < ${o.pairs}; ++${i}) {
+//@     if o.piece then
+        const int pair = first_pair + i;
+//@     end
+        ${carrier} value[2];
+//@     for _, r in ipairs(text.reads) do
+//@         local tensor = r.tensor
+        float ${tensor}_pair[2];
+        ${tensor}_split(${tensor}_early[${i}], ${tensor}_pair);
+//@     end
+        #pragma unroll
+        for (int lane = 0; lane < 2; ++lane) {
+//@     if text.column then
+            const int column = pair * 8 + first_column + lane;
+//@     end
+            ${elements}
+            value[lane] = ${value};
+        }
+//@     if short then
+        const u32 both = pack_${t.dtype}(value[0], value[1]);
+        if (words) {
+            *(u32 *)(line + pair * 8) = both;
+            continue;
+        }
+        line[pair * 8] = (u16)both;
+        line[pair * 8 + 1] = (u16)(both >> 16);
+//@     else
+        if (words) {
+            *(${carrier}2 *)(line + pair * 8) = make_${carrier}2(value[0], value[1]);
+            continue;
+        }
+        line[pair * 8] = value[0];
+        line[pair * 8 + 1] = value[1];
+//@     end
+    }
+}
+//@ end
 //@ -- Two neighbours of a row go as one word where both are inside and their address allows it.
 //@ local function write_slab(o)
+//@     if is_line(o) then
+//@         write_line(o)
+//@         return
+//@     end
 //@     local t, text, turned, word = o.t, o.text, model.turned[o.t.name] == 1, 2 * bytes(o.t.dtype)
 //@     local carrier = number_of(t.dtype)
 //@     local first = put(o.step, "at[0]", element_of(t.dtype, "value[0]"))
@@ -1278,6 +1368,7 @@ while (items_next(args, items${next_item})) {
     whose = whose + 1 == ${consumers} ? 0 : whose + 1;
 //@         end
 //@         opened[#opened + 1] = { items = true }
+//@         if foretells == 0 then item_elements() end
 //@         variables(i)
 //@         deeper()
 //@         for j = i + 1, ended(i) do
@@ -1526,9 +1617,19 @@ for (int first = 0; first < ${height}; first += ${together}) {
         ${each}
         number[k] = (int)(${number});
     }
+//@             local ends = has(step, "end")
+//@             local more = ends and ", ending" or ""
+//@             if ends then
+    int ending[3] = {0, 0, 0};
+//@             end
     #pragma unroll
     for (int k = 0; k < ${batch}; ++k)
-        ${guard}${call}_run(args, ${ring}_fill, first + k * ${run}, ${there}, ${from});
+        ${guard}${call}_run(args, ${ring}_fill, first + k * ${run}, ${there}, ${from}${more});
+//@             if ends then
+//@                 local others = ""
+//@                 for d = 1, filled_tensor.rank do if d ~= by then others = others .. ", " .. at[d] end end
+    ${guard}${call}_end(args, ${ring}_fill, ending${others});
+//@             end
 }
 //@         elseif has(filled_tensor, "gathered") then
 //@             -- Each warp a quarter of the rows: its lanes find their numbers, then one brings row after row.
@@ -1824,3 +1925,4 @@ ${call}(args, consumer, buffer, ${places});
 profile_mark<${mark}>(stamps);
 //@     end
 //@ end
+//@ fragment_item()

@@ -2,13 +2,14 @@
 //@ -- swizzle's span lies as several boxes beside each other. With multicast the blocks that share the tile, `stride`
 //@ -- ranks apart, each load a slice of its rows for all of them. A tile of rows by number comes row by row, each by a
 //@ -- thread of its own; the hardware swizzles by address, so that a row lies as it would in a box of all. limited:
-//@ -- rows from some one on arrive as zeros, in boxes that lie outside of the tensor.
+//@ -- rows from some one on arrive as zeros, in boxes that lie outside of the tensor. ends: so may rows of a run.
 //@ param tensor table
 //@ param ring table
 //@ param offset int
 //@ param stride int
 //@ param name text
 //@ param limited bool
+//@ param ends bool
 //@ local t, rank, width = tensor.name, tensor.rank, tensor.box[tensor.rank]
 //@ local types, places, mask, rows, slice_bytes = "", "", 0, 0, 0
 //@ for d = 0, rank - 1 do
@@ -43,30 +44,48 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
 //@     end
 }
 //@     if has(tensor, "run") then
-//@         local run, along, single = tensor.run, "i" .. tensor.gathered - 1, ""
+//@         local run, along, single, others = tensor.run, "i" .. tensor.gathered - 1, "", ""
 //@         for d = 0, rank - 1 do
 //@             local index = "i" .. d
-//@             single = single .. ", " .. (index == along and "i < there ? " .. along .. " + i : -1" or index)
+//@             single = single .. ", " .. (index == along and "i < ending[1] ? ending[2] + i : -1" or index)
+//@             if index ~= along then others = others .. ", int " .. index end
 //@         end
 
-// ${run} rows of it from row `row` on, whose numbers follow each other: the first `there` of them, then zeros.
-__device__ __forceinline__ void ${name}_run(const arguments &args, ${ring.name}_position p, int row, int there${types})
+//@         local more = ends and ", int (&ending)[3]" or ""
+// ${run} rows of it from row `row` on, whose numbers follow each other; zeros where none of them is `there`.
+//@         if ends then
+// Of a tile one such run at most ends in between: it is left to ${name}_end, as { row, there, ${along} }.
+//@         end
+__device__ __forceinline__ void ${name}_run(const arguments &args, ${ring.name}_position p, int row, int there${types}${more})
 {
     u32 place = shared_address(${offset} + p.stage * ${tensor.tile_bytes} + row * ${row_bytes});
     ${find}
-    if (there == 0)
-        ${along} = -${run};
-    if (there % ${run} == 0) {
-//@         for i = 0, tensor.boxes - 1 do
-//@             local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
-        tma_load_${copy}(place + ${at}, &args.${t}_map_${run}, ${ring.name}_full(p.stage)${places}, ${last} + ${column}${policy});
-//@         end
+//@         if ends then
+    if (there % ${run} != 0) {
+        ending[0] = row;
+        ending[1] = there;
+        ending[2] = ${along};
         return;
     }
+//@         end
+    if (there == 0)
+        ${along} = -${run};
+//@         for i = 0, tensor.boxes - 1 do
+//@             local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
+    tma_load_${copy}(place + ${at}, &args.${t}_map_${run}, ${ring.name}_full(p.stage)${places}, ${last} + ${column}${policy});
+//@         end
+}
+//@         if ends then
+
+__device__ __forceinline__ void ${name}_end(const arguments &args, ${ring.name}_position p, const int (&ending)[3]${others})
+{
+    if (ending[1] == 0)
+        return;
     #pragma unroll 1
     for (int i = 0; i < ${run}; ++i)
-        ${name}(args, p, row + i${single});
+        ${name}(args, p, ending[0] + i${single});
 }
+//@         end
 //@     end
 //@ elseif limited then
 //@     local height, along = 1, 0

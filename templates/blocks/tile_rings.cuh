@@ -146,9 +146,16 @@
 //@                 known[name] = true
 
 //@             else
+//@ local ends = false
+//@ for _, role in ipairs(plan.role) do
+//@     for _, step in ipairs(role.step) do
+//@         ends = ends or step.op == "fill" and step.tensor == name and has(step, "end")
+//@     end
+//@ end
 //@ include "blocks/tile_load.cuh" tensor = plan.tensor[name], ring = r,
 //@     offset = plan.shared[r.name .. "." .. name].offset, stride = plan.share[name],
-//@     name = (rings_of[name] > 1 and r.name .. "_" or "") .. name .. "_load", limited = has(limited, name)
+//@     name = (rings_of[name] > 1 and r.name .. "_" or "") .. name .. "_load", limited = has(limited, name),
+//@     ends = ends
 
 //@             end
 //@         end

@@ -101,7 +101,7 @@ done
 
 # Constant factors of an element are one, and the scale of scores joins their exponential where what is added to them
 # goes by the row.
-for kernel in alibi softcap; do
+for kernel in alibi softcap window documents; do
     "$program" gen specs/attention_mods.lua --kernel attention_fwd_$kernel -o "$work/mods" --arch sm_90a >"$work/out" 2>&1
 done
 grep -q '= e0 \* 11\.313708f;' "$work/mods/attention_fwd_alibi.sm_90a.cu" &&
@@ -134,6 +134,23 @@ sed 's/= row - (half \* 8);/= row;/' "$text" >"$work/broken.cu"
 ! cmp -s "$text" "$work/broken.cu" && ! "$program" run specs/attention_mods.lua --kernel attention_fwd_alibi \
     --device emu --source "$work/broken.cu" >"$work/out" 2>&1 && grep -q '^FAILED' "$work/out"
 ok $? "ALiBi: seen where a second row's distance counts from the row itself" "$work/out"
+# One body serves turns with and without the masks of the first keys: around these stands a condition.
+text=$work/mods/attention_fwd_window.sm_90a.cu
+for least in 128 100000; do
+    awk -v least=$least '/mma_wait_1\(\);/ { inside = 1 }
+        inside && / > 0\) \{/ { sub(/> 0\)/, "> " least ")"); inside = 0 } { print }' "$text" >"$work/broken.cu"
+    ! cmp -s "$text" "$work/broken.cu" && ! "$program" run specs/attention_mods.lua --kernel attention_fwd_window \
+        --device emu --source "$work/broken.cu" >"$work/out" 2>&1 && grep -q '^FAILED' "$work/out"
+    ok $? "window: seen where masks of the first keys begin $least keys late" "$work/out"
+done
+# Integers along a line: of another sequence, and none of the last.
+text=$work/mods/attention_fwd_documents.sm_90a.cu
+for break in 's/document_line_begin(args, at_b)/document_line_begin(args, at_b - 1)/' 's/(u32)args.S : 0/(u32)args.S - 1 : 0/'; do
+    sed "$break" "$text" >"$work/broken.cu"
+    ! cmp -s "$text" "$work/broken.cu" && ! "$program" run specs/attention_mods.lua --kernel attention_fwd_documents \
+        --device emu --source "$work/broken.cu" >"$work/out" 2>&1 && grep -q '^FAILED' "$work/out"
+    ok $? "documents: seen where '$break'" "$work/out"
+done
 sed 's/exp2_diff(s, 0)/exp2_diff(s, 1)/' specs/lib/attention.lua >"$work/specs/lib/attention.lua"
 ! cmp -s specs/lib/attention.lua "$work/specs/lib/attention.lua" &&
     ! "$program" run "$work/specs/attention_mods.lua" --kernel attention_fwd_softcap --device emu --inputs normal \
@@ -160,8 +177,8 @@ turns() {
         [ "$(awk '$2 == "K_load" { print $4 }' "$work/out" | tr '\n' ' ')" = "$* " ]
     ok $? "$kernel at $sizes: turns $*" "$work/out"
 }
-# Of eight items of 128 queries each sees five tiles of 128 keys at most, 30 in all; two of them need no mask.
-turns attention_fwd_window B=1,H=1,R=900,S=900 8 13 9
+# Of eight items of 128 queries each sees five tiles of 128 keys at most, 30 in all.
+turns attention_fwd_window B=1,H=1,R=900,S=900 8 22
 turns attention_fwd_prefix B=1,H=1,R=600,S=600 5 11
 # An item behind its sequence's rows loads nothing: two of 16 have any, and keys of one tile.
 turns attention_fwd_varlen B=2,H=1,R=900,T=230,U=20 2

@@ -166,7 +166,7 @@ struct derive {
     int helds;
     bool *inside;                   /* by node: a condition that holds in the turns that derive_turns_inside counts */
     bool unmasked;                  /* such turns are walked */
-    bool *behind_low, unmasked_low; /* the same of those that hold behind the first turns, derive_inside.low */
+    bool *behind_low, unmasked_low, cut_low; /* the same of what holds behind the first turns: derive_inside.low, cut */
     bool placing;  /* conditions on places in memory stand as they are: they are not asked of a thread's own columns */
     int cut;       /* plan_some(node): above 0 where the turn that is walked needs masks; 0: it has them always */
     bool *partial; /* by operation: a REDUCE whose lanes add up behind its loop, the PARAM that it is added to */

@@ -470,11 +470,12 @@ static bool is_there(const struct derive *d, int node, int place)
 /* The turn that is walked may need no masks, and then the node is what lies in the place already. */
 static bool may_be_there(struct derive *d, int op, int node, int place, int *status)
 {
-    if (!d->cut || d->unmasked)
+    bool *without = d->cut_low ? &d->unmasked_low : &d->unmasked;
+    if (!d->cut || *without)
         return false;
-    d->unmasked = true;
+    *without = true;
     int plain = derive_built(d, op, node, 0, status);
-    d->unmasked = false;
+    *without = false;
     return !*status && is_there(d, plain, place);
 }
 
@@ -496,9 +497,10 @@ int derive_evaluate(struct derive *d, int op, int node, int place)
     if (cut && !status)
         status = derive_land(d, place);
     if (cut && !status)
-        status =
-            derive_emit(d, d->consumer,
-                        (struct plan_step){.op = PLAN_WHEN, .ring = -1, .tensor = -1, .node = d->cut, .call = "mask"});
+        status = derive_emit(
+            d, d->consumer,
+            (struct plan_step){
+                .op = PLAN_WHEN, .ring = -1, .tensor = -1, .node = d->cut, .call = d->cut_low ? "mask_low" : "mask"});
     if (!status && !is_there(d, expression, place))
         status = derive_pass(
             d, (struct plan_step){.op = PLAN_TOUCH, .place = place, .node = expression, .call = "evaluate"});

@@ -409,19 +409,28 @@ static int beyond_end(struct derive *d, int number, int end)
     return plan_some(expr_binary(g, EXPR_SUB, expr_binary(g, EXPR_ADD, variable, step), plan_number(end)));
 }
 
-/* Turns of a loop that goes down without the masks of its last turns upwards: without any, then the first ones upwards
- * with what masks those. */
-static int turns_behind(struct derive *d, int number, const struct range *r, const char *name, int count)
+/* Above 0 where the turn behind the one that is walked is one of the first `low` upwards, whose variable is below that
+ * of the next by a step: the loop goes down. */
+static int within_low(struct derive *d, int number, int low)
 {
     struct expr_graph *g = &d->work.l->plan->fused;
-    int status = 0;
-    if (r->low) {
-        int until = plan_some(expr_binary(g, EXPR_SUB, plan_number(count), plan_number(r->low)));
-        d->unmasked_low = true;
-        status = turns_until(d, number, plan_text(d->work.l->plan, "%s_within", r->name), until, 0);
-        d->unmasked_low = false;
-    }
-    return status ? status : turns_until(d, number, name, count, 0);
+    const struct plan_loop *known = &d->work.l->plan->loop[d->loop[number]];
+    int by = expr_binary(g, EXPR_MUL, plan_number(low), expr_int(g, known->step));
+    int most = expr_binary(g, EXPR_ADD, expr_binary(g, EXPR_ADD, known->from, by), expr_int(g, 1));
+    return plan_some(expr_binary(g, EXPR_SUB, most, expr_leaf(g, EXPR_LOOP, EXPR_INT, d->loop[number])));
+}
+
+/* Turns of a loop that goes down without the masks of its last turns upwards. One body serves them, which around what
+ * masks the first ones upwards has a condition: a second body is a quarter of what a compiler takes for the kernel, and
+ * the condition one branch of a warp. */
+static int turns_behind(struct derive *d, int number, const struct range *r, const char *name, int count)
+{
+    d->cut = r->low ? within_low(d, number, r->low) : 0;
+    d->cut_low = d->cut != 0;
+    int status = turns_until(d, number, name, count, 0);
+    d->cut = 0;
+    d->cut_low = false;
+    return status;
 }
 
 /* Turns without masks of a loop that goes down and begins with several that have them: these begin and end by
