@@ -37,5 +37,7 @@ for _, name in ipairs { "residual", "bias_tanh_R", "bias_approx_R" } do
   local fields = { like = plain, pipeline = { stages = 3 }, R = R, via = { R = "bulk" }, epilogue = value[name] }
   if name ~= "residual" then fields.bias = bias end
   kernel("bulk_" .. name) (fields)
+  fields.cache = { R = "evict_first", D = "evict_first" }
+  kernel("bulk_" .. name .. "_first") (fields)
 end
 kernel "plain_whole" { like = plain, pipeline = { stages = 3, store = "whole" } }

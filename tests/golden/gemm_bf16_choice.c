@@ -5,42 +5,42 @@
  *
  * NVIDIA H200 (sm_90a):
  *        M        N        K           us  ratio  mode       set-up
- *        1     4096     4096       10.200  1.223  sustained  2
- *       16     4096     4096       10.300  1.247  sustained  4
- *       64     4096     4096       10.700  1.084  sustained  6
- *       64     7168     2048        9.500  1.070  sustained  8
- *      128     7168     2048       11.200  0.994  sustained  10
- *      128    24576     1536       24.700  0.992  sustained  12
- *      512      512      512        3.300  1.144  sustained  14
- *     1024     1024     1024        5.900  1.051  sustained  16
- *     2048     2048     2048       28.400  0.969  sustained  18
- *     4096     2112     7168      196.700  0.950  sustained  19
- *     4096     4096     4096      203.200  1.017  sustained  20
- *     4096     4096    14336      689.300  1.017  sustained  0
- *     4096     6144     4096      298.200  1.036  sustained  21
- *     4096     7168     2048      173.700  1.008  sustained  23
- *     4096    14336     4096      704.800  1.003  sustained  24
- *     4096    24576     1536      444.400  1.009  sustained  26
- *     8192     8192     8192     1617.500  0.991  sustained  20
- *     8192     8192    28672     5588.800  0.973  sustained  27
- *     8192    28672     8192     5492.100  1.015  sustained  21
- *    16384     8192     8192     3174.000  1.001  sustained  21
+ *        1     4096     4096       10.300  1.206  sustained  2
+ *       16     4096     4096       10.300  1.250  sustained  4
+ *       64     4096     4096       10.700  1.114  sustained  6
+ *       64     7168     2048        9.500  1.076  sustained  8
+ *      128     7168     2048       11.300  0.996  sustained  10
+ *      128    24576     1536       25.400  0.971  sustained  12
+ *      512      512      512        3.300  1.140  sustained  14
+ *     1024     1024     1024        6.000  1.025  sustained  16
+ *     2048     2048     2048       27.900  1.024  sustained  18
+ *     4096     2112     7168      201.400  0.935  sustained  19
+ *     4096     4096     4096      212.300  0.988  sustained  20
+ *     4096     4096    14336      710.300  1.007  sustained  0
+ *     4096     6144     4096      310.100  1.016  sustained  21
+ *     4096     7168     2048      178.400  1.002  sustained  23
+ *     4096    14336     4096      714.600  1.015  sustained  24
+ *     4096    24576     1536      458.000  1.004  sustained  26
+ *     8192     8192     8192     1644.300  1.003  sustained  20
+ *     8192     8192    28672     5691.100  0.990  sustained  27
+ *     8192    28672     8192     5703.700  0.992  sustained  21
+ *    16384     8192     8192     3253.500  0.996  sustained  21
  * set-up 2: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 8, n = 64 },
  * with these sizes as numbers
  * set-up 4: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 16, n = 64 },
  * with these sizes as numbers
- * set-up 6: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, pipeline = { swap = true }, split = {
- * k = 2 }, tile = { k = 128, m = 64, n = 64 }, with these sizes as numbers
+ * set-up 6: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, tile = { k = 128, m = 32, n = 64 },
+ * with these sizes as numbers
  * set-up 8: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, pipeline = { swap = true }, tile = {
  * k = 128, m = 64, n = 64 }, with these sizes as numbers
  * set-up 10: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, pipeline = { swap = true }, tile = {
  * m = 128, n = 64 }, with these sizes as numbers
- * set-up 12: cache = { A = "evict_last", B = "evict_first", D = "evict_first" }, cluster = { m = 1 }, tile = { m = 128,
- * n = 96 }, with these sizes as numbers
+ * set-up 12: cache = { A = "evict_last", B = "evict_first", D = "evict_first" }, pipeline = { mode = "items" }, tile =
+ * { m = 64, n = 192 }, with these sizes as numbers
  * set-up 14: cluster = { m = 1 }, tile = { k = 128, m = 64, n = 32 }, with these sizes as numbers
  * set-up 16: cluster = { m = 1 }, tile = { m = 64, n = 128 }, with these sizes as numbers
- * set-up 18: cluster = { m = 1, n = 2 }, with these sizes as numbers
- * set-up 19: cluster = { m = 1 }, tile = { m = 192, n = 176 }
+ * set-up 18: cluster = { m = 1 }, schedule = { group = 4 }, with these sizes as numbers
+ * set-up 19: cluster = { m = 1, n = 2 }, schedule = { order = "row" }, tile = { m = 192, n = 176 }
  * set-up 20: cache = { D = "evict_first" }, pipeline = { store = "late" }
  * set-up 21: tile = { m = 256, n = 192 }
  * set-up 23: cache = { D = "evict_first" }, pipeline = { store = "late" }, schedule = { group = 16 }, with these sizes
@@ -74,5 +74,5 @@ static const struct split splits[] = {
 static const struct choice choices[] = {
     {"NVIDIA H200", 2, 0}, /* sm_90a */
 };
-enum { slot_count = 29, target_count = 2, map_count = 19, option_count = 1, choice_count = 1 };
+enum { slot_count = 29, target_count = 2, map_count = 20, option_count = 1, choice_count = 1 };
 

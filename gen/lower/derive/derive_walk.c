@@ -422,12 +422,22 @@ static int within_low(struct derive *d, int number, int low)
 
 /* Turns of a loop that goes down without the masks of its last turns upwards. One body serves them, which around what
  * masks the first ones upwards has a condition: a second body is a quarter of what a compiler takes for the kernel, and
- * the condition one branch of a warp. */
+ * the condition one branch of a warp. Where turns go by a list, few of them are masked and each waits for its number: a
+ * body of their own has no branch between the products (of eight documents it took 5 % less time). */
 static int turns_behind(struct derive *d, int number, const struct range *r, const char *name, int count)
 {
+    struct plan *p = d->work.l->plan;
+    int status = 0;
+    if (r->low && p->list) {
+        int until = plan_some(expr_binary(&p->fused, EXPR_SUB, plan_number(count), plan_number(r->low)));
+        d->unmasked_low = true;
+        status = turns_until(d, number, plan_text(p, "%s_within", r->name), until, 0);
+        d->unmasked_low = false;
+        return status ? status : turns_until(d, number, name, count, 0);
+    }
     d->cut = r->low ? within_low(d, number, r->low) : 0;
     d->cut_low = d->cut != 0;
-    int status = turns_until(d, number, name, count, 0);
+    status = turns_until(d, number, name, count, 0);
     d->cut = 0;
     d->cut_low = false;
     return status;
