@@ -57,14 +57,26 @@ ok $? "what is for sm_90a alone is not for sm_120a" "$work/out"
 cat >"$work/choose.c" <<'C'
 #include "gemm_ampere.c"
 #include <stdio.h>
+static const int *now;
+static int version(int *of) { *of = 13000; return 0; }
+static int current(int *device) { *device = 0; return 0; }
+static int attribute(int *value, int which, int device)
+{
+    *value = which == 75 ? now[0] : which == 76 ? now[1] : which == 16 ? 132 : 233472;
+    return device;
+}
 int main(void)
 {
     static const int capability[][2] = {{7, 5}, {8, 0}, {8, 6}, {8, 7}, {8, 9}, {9, 0}, {10, 0}, {12, 0}, {12, 1}};
     for (unsigned i = 0; i < sizeof capability / sizeof *capability; i++) {
-        const struct device device = {
-            .major = capability[i][0], .minor = capability[i][1], .sm_count = 132, .shared_bytes = 233472};
-        int target = choose_target(&tables, &device);
-        printf("%d.%d %s\n", capability[i][0], capability[i][1], target < 0 ? "none" : targets[target].arch);
+        struct gemm_ampere kernel = {0};
+        struct gemm_ampere_error error;
+        struct loader l = {.k = &kernel.state, .error = &error};
+        kernel.state.driver.version = version;
+        kernel.state.driver.context_device = current;
+        kernel.state.driver.device_attribute = attribute;
+        now = capability[i];
+        printf("%d.%d %s\n", now[0], now[1], choose_target(&l) ? "none" : l.target->arch);
     }
     return 0;
 }
