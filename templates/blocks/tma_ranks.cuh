@@ -53,12 +53,13 @@ __device__ __forceinline__ void tma_load_${also}${rank}d(u32 destination, const 
 //@             first = false
 //@             local blocks, operand = rank + 3, hinted == 1 and ", %" .. rank + 4 or ""
 //@             local value = hinted == 1 and ', "l"(policy)' or ""
+//@             local blank, behind = hint == "" and " " or "", hint == "" and "" or hint .. " "
 // The same into every block of the cluster whose bit is set in blocks, at the same address and barrier of each.
 __device__ __forceinline__ void tma_multicast_${also}${rank}d(u32 destination, const tensor_map *map, u32 barrier${types},
                                                  u16 blocks${policy})
 {
-    asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster${hint} "
-                 "[%0], [%1, {${from}}], [%2], %${blocks}${operand};" ::"r"(destination),
+    asm volatile("cp.async.bulk.tensor.${rank}d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster${blank}"
+                 "${behind}[%0], [%1, {${from}}], [%2], %${blocks}${operand};" ::"r"(destination),
                  "l"(map), "r"(barrier), ${bindings}, "h"(blocks)${value}
                  : "memory");
 }
