@@ -477,7 +477,6 @@ static void read_ahead(struct reader *r, const char *name, const struct program_
 
 const char *const spec_via_words[] = {"bulk", "cp_async", "direct", "resident", NULL};
 
-/* The word on top of the stack. */
 /* The tensor of that name, no output, whose elements arithmetic names; -1. */
 static int tensor_of_elements(struct reader *r, const char *name)
 {
@@ -490,7 +489,7 @@ static int tensor_of_elements(struct reader *r, const char *name)
     return -1;
 }
 
-/* op: NULL where the name is a tensor's. */
+/* The word on top of the stack. op: NULL where the name is a tensor's. */
 static void read_via(struct reader *r, const char *name, const struct program_op *op, const char *path)
 {
     lua_State *L = r->L;

@@ -464,6 +464,68 @@ static void test_wgmma_of_four(void **state)
     }
 }
 
+/* Each warp reads rows of A of its own, which warp 3 writes for warp 0. */
+static void issue_rows(unsigned warp, emu_hazard_operation *operation, struct emu_hazard_wgmma *mma)
+{
+    emu_hazard_wgmma_fence(warp_of(0, warp));
+    *operation = emu_hazard_wgmma_issue(warp_of(0, warp), mma, 2);
+    one_read(warp_of(0, warp), *operation, 0, SHARED(0, 0x800 + 128 * warp), 128);
+}
+
+static void test_wgmma_rows(void **state)
+{
+    (void)state;
+    uint32_t accumulators[1] = {1};
+    struct emu_hazard_wgmma mma = {accumulators, 1, NULL, 0, 7};
+    for (int drop = 0; drop < 5; drop++) {
+        static const char *const names[] = {
+            NULL,             /* 0: warp 3 writes when the others have issued theirs */
+            "PROXY-FENCE",    /* 1: the same without a fence */
+            "UNINIT",         /* 2: nobody has written what warp 1 reads */
+            "UNORDERED-READ", /* 3: it writes behind its own, in front of the others' */
+            "UNORDERED-READ", /* 4: it writes between two of its own, the first of which the others have issued */
+        };
+        emu_hazard_operation of[4];
+        begin(1, 4);
+        for (unsigned i = 0; i < 4; i++)
+            if (i != 1 || drop != 2)
+                touch(warp_of(0, 0), ALL, SHARED(0, 0x800 + 128 * i), WRITE);
+        emu_hazard_fence(warp_of(0, 0), ALL, EMU_FENCE_PROXY_ASYNC);
+        sync_block(0, 0, 0, 4);
+        for (unsigned i = 0; i < 4 && drop != 3; i++) {
+            if (i == 3 && drop == 4)
+                issue_rows(3, &of[3], &mma);
+            if (i == 3 && drop != 2) {
+                touch(warp_of(0, 3), ALL, SHARED(0, 0x800), WRITE);
+                if (drop != 1)
+                    emu_hazard_fence(warp_of(0, 3), ALL, EMU_FENCE_PROXY_ASYNC);
+                emu_hazard_sync(warp_of(0, 3), ALL);
+            }
+            issue_rows(i, &of[i], &mma);
+            if (drop == 4 && i < 3)
+                issue_rows(i, &of[i], &mma);
+        }
+        if (drop == 3) {
+            issue_rows(3, &of[3], &mma);
+            touch(warp_of(0, 3), ALL, SHARED(0, 0x800), WRITE);
+            emu_hazard_fence(warp_of(0, 3), ALL, EMU_FENCE_PROXY_ASYNC);
+            for (unsigned i = 0; i < 3; i++)
+                issue_rows(i, &of[i], &mma);
+        }
+        for (unsigned i = 0; i < 4; i++) /* all have issued theirs: a second look */
+            if (emu_hazard_wgmma_doubtful(warp_of(0, i), of[i]))
+                one_read(warp_of(0, i), of[i], 0, SHARED(0, 0x800 + 128 * i), 128);
+        for (unsigned i = 0; i < 4; i++) {
+            emu_hazard_commit(warp_of(0, i), ALL, EMU_HAZARD_WGMMA);
+            emu_hazard_wait_group(warp_of(0, i), ALL, EMU_HAZARD_WGMMA, 0, 0);
+        }
+        if (names[drop])
+            END(names[drop]);
+        else
+            CLEAN();
+    }
+}
+
 /* ---- Long runs --------------------------------------------------------------------------------------------------- */
 
 static void test_many_operations(void **state) /* the table of operations is collected, and forgets nothing */
@@ -619,17 +681,12 @@ static void test_alike(void **state)
 int main(void)
 {
     struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_load),
-        cmocka_unit_test(test_refill),
-        cmocka_unit_test(test_multicast),
-        cmocka_unit_test(test_store),
-        cmocka_unit_test(test_reduce),
-        cmocka_unit_test(test_cp_async),
-        cmocka_unit_test(test_exit),
-        cmocka_unit_test(test_wgmma_registers),
-        cmocka_unit_test(test_wgmma_shared),
-        cmocka_unit_test(test_wgmma_of_four),
-        cmocka_unit_test(test_many_operations),
+        cmocka_unit_test(test_load),         cmocka_unit_test(test_refill),
+        cmocka_unit_test(test_multicast),    cmocka_unit_test(test_store),
+        cmocka_unit_test(test_reduce),       cmocka_unit_test(test_cp_async),
+        cmocka_unit_test(test_exit),         cmocka_unit_test(test_wgmma_registers),
+        cmocka_unit_test(test_wgmma_shared), cmocka_unit_test(test_wgmma_of_four),
+        cmocka_unit_test(test_wgmma_rows),   cmocka_unit_test(test_many_operations),
         cmocka_unit_test(test_alike),
     };
     struct tw_error error;

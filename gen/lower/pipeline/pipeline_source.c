@@ -118,6 +118,13 @@ static const char *against(const struct pipeline *x, int tensor, int store)
     for (int d = 0; d < t->rank; d++)
         if (t->dim[d] != out->dim[d])
             return "both have the same extents";
+    for (int d = 0; d < out->rank; d++)
+        if (x->program->op[store].at[d].length <= 1)
+            return "both have rows and columns alone, and no dim of which an item has one place";
+    for (int i = 0; i < x->program->op_count; i++)
+        for (int o = 0; o < 2 && x->program->op[i].kind == PROGRAM_DOT; o++)
+            if (x->d.dot[i].load[o] >= 0 && x->program->op[x->d.dot[i].load[o]].tensor == tensor)
+                return "no dot multiplies it";
     if (said->set && strcmp(said->text, "chunks") != 0)
         return "results go out by chunks, pipeline.store = \"chunks\"";
     if (x->d.abreast < x->d.consumers)

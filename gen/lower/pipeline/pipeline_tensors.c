@@ -326,7 +326,8 @@ int pipeline_check_store(const struct pipeline *x, int op)
 
 int pipeline_tensors(struct pipeline *x)
 {
-    int status = pipeline_source(x) | pipeline_stores(x);
+    int status = pipeline_source(x);
+    status |= pipeline_stores(x); /* which asks what comes into its buffers */
     if (status == 3)
         return status;
     for (int i = 0; i < x->program->op_count; i++) {

@@ -64,6 +64,15 @@ struct emu_path {
     const struct emu_op *wait_op; /* operation that waits */
 };
 
+/* A wgmma that others of the warpgroup have still to issue: its operands may have to be looked at again then. */
+struct emu_wgmma_look {
+    const struct emu_op *op;
+    uint64_t a, b; /* descriptors */
+    uint64_t handle;
+    uint32_t number; /* of the warp's, from 1 on */
+    unsigned lane;
+};
+
 struct emu_warp {
     struct emu_lanes lanes; /* of the current path, unpacked; first: alu/lanes.h */
     uint32_t current;       /* path */
@@ -95,6 +104,8 @@ struct emu_warp {
     uint32_t wgmma_commits;               /* groups of them */
     uint64_t wgmma_sum;                   /* of their shapes and descriptors, in order */
     const struct emu_op *wgmma;           /* the last one */
+    struct emu_wgmma_look *looks;         /* with hazards: those that other warps have still to issue */
+    uint32_t look_count, look_room;
     uint8_t done;
     uint32_t active;         /* lanes in mask, but while a handler has changed it for itself */
     uint64_t predicated_off; /* lanes of executed instructions whose guard was false */
@@ -240,7 +251,7 @@ struct emu_device {
     size_t heap; /* of it by malloc of kernels */
     uint32_t next_region;
     struct emu_reports reports;
-    struct emu_objects objects; /* textures and surfaces */
+    struct emu_objects objects;              /* textures and surfaces */
     struct emu_hazard_memory *hazard_memory; /* NULL: hazards are off */
     struct emu_statistics statistics;
     uint32_t launches;

@@ -292,6 +292,8 @@ int emu_wgmma_meet(struct emu_warp *warp)
             least = block->warps[i].wgmma_count;
     for (uint32_t i = first; i < end; i++) {
         struct emu_fault fault;
+        if (block->warps[i].look_count)
+            emu_watch_wgmma_met(&block->warps[i], least);
         if (block->warps[i].wgmma_count && emu_async_meet(queue, emu_issuer(&block->warps[i], 0), least, &fault)) {
             struct emu_async_event event = emu_async_culprit(queue);
             emu_async_report(warp->launch, &fault, &event);

@@ -69,6 +69,7 @@ static void cluster_free(struct emu_launch *launch, struct emu_cluster *cluster)
             tw_free(rt, warp->local);
             tw_free(rt, warp->local_written);
             tw_free(rt, warp->paths);
+            tw_free(rt, warp->looks);
         }
     }
     tw_free(rt, cluster->storage);
@@ -106,7 +107,7 @@ static int warp_start(struct emu_warp *warp)
     warp->moved_registers = NULL;
     warp->cluster_arrived = warp->cluster_waits = 0;
     warp->done = warp->watch = warp->looked = 0;
-    warp->wgmma_count = warp->wgmma_commits = 0;
+    warp->wgmma_count = warp->wgmma_commits = warp->look_count = 0;
     warp->wgmma_sum = 0;
     warp->idle = 0;
     warp->spin_op = NULL;

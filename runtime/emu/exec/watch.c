@@ -539,6 +539,52 @@ void emu_watch_operand(struct emu_warp *warp, const struct emu_op *op, emu_hazar
     tell_operand(warp, op, &box, operand, which);
 }
 
+static void tell_operands(struct emu_warp *warp, const struct emu_wgmma_look *look)
+{
+    const struct emu_matrix *m = look->op->extra;
+    unsigned bytes = m->bits_a / 8u;
+    struct emu_operand operand = {.descriptor = look->a,
+                                  .bytes = bytes,
+                                  .mn_major = m->trans_a,
+                                  .first_row = 16 * (warp->index % 4),
+                                  .rows = 16,
+                                  .k = m->k};
+    if (!m->a_in_registers)
+        emu_watch_operand(warp, look->op, look->handle, look->lane, &operand, "A");
+    operand = (struct emu_operand){
+        .descriptor = look->b, .bytes = bytes, .mn_major = m->trans_b, .rows = m->n, .k = emu_matrix_depth(m)};
+    emu_watch_operand(warp, look->op, look->handle, look->lane, &operand, "B");
+}
+
+/* Where there is no memory it is not looked at again. */
+static void remember(struct emu_warp *warp, const struct emu_wgmma_look *look)
+{
+    if (is_strict(warp))
+        return;
+    if (warp->look_count == warp->look_room) {
+        uint32_t room = warp->look_room ? 2 * warp->look_room : 16;
+        struct emu_wgmma_look *more = tw_realloc(warp->launch->device->device.rt, warp->looks, room * sizeof *more);
+        if (!more)
+            return;
+        warp->looks = more;
+        warp->look_room = room;
+    }
+    warp->looks[warp->look_count++] = *look;
+}
+
+void emu_watch_wgmma_met(struct emu_warp *warp, uint32_t number)
+{
+    uint32_t kept = 0;
+    for (uint32_t i = 0; i < warp->look_count; i++) {
+        const struct emu_wgmma_look look = warp->looks[i];
+        if (look.number > number)
+            warp->looks[kept++] = look;
+        else if (emu_hazard_wgmma_doubtful(warp->hazard, look.handle))
+            tell_operands(warp, &look);
+    }
+    warp->look_count = kept;
+}
+
 void emu_watch_wgmma(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *m, uint64_t a, uint64_t b,
                      uint64_t *tag)
 {
@@ -554,19 +600,9 @@ void emu_watch_wgmma(struct emu_warp *warp, const struct emu_op *op, const struc
                                      .fragment_count = m->a_in_registers ? m->a_count : 0,
                                      .shape = 1 + ((uint32_t)m->kind * 2 + m->sparse) * 512 + m->n};
     emu_hazard_operation handle = emu_hazard_wgmma_issue(warp->hazard, &wgmma, emu_position(warp, op));
-    unsigned lane = emu_first(warp->lanes.mask);
-    unsigned bytes = m->bits_a / 8u;
-    struct emu_operand operand = {.descriptor = a,
-                                  .bytes = bytes,
-                                  .mn_major = m->trans_a,
-                                  .first_row = 16 * (warp->index % 4),
-                                  .rows = 16,
-                                  .k = m->k};
-    if (!m->a_in_registers)
-        emu_watch_operand(warp, op, handle, lane, &operand, "A");
-    operand = (struct emu_operand){
-        .descriptor = b, .bytes = bytes, .mn_major = m->trans_b, .rows = m->n, .k = emu_matrix_depth(m)};
-    emu_watch_operand(warp, op, handle, lane, &operand, "B");
+    struct emu_wgmma_look look = {op, a, b, handle, warp->wgmma_count + 1, emu_first(warp->lanes.mask)};
+    tell_operands(warp, &look);
+    remember(warp, &look);
     *tag = emu_watch_tag(warp->launch, op, handle);
 }
 

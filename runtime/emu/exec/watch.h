@@ -42,6 +42,8 @@ void emu_watch_fence(struct emu_warp *warp, const struct emu_op *op);
 void emu_watch_copy(struct emu_warp *warp, const struct emu_op *op, const struct emu_copy *copy, uint64_t *tags);
 void emu_watch_wgmma(struct emu_warp *warp, const struct emu_op *op, const struct emu_matrix *matrix, uint64_t a,
                      uint64_t b, uint64_t *tag);
+/* All warps of its warpgroup have issued their wgmmas up to that number. */
+void emu_watch_wgmma_met(struct emu_warp *warp, uint32_t number);
 /* A matrix that an operation reads by a descriptor of sm_90a or sm_100a: which: "A" or "B". And the tag for the queue.
  */
 struct emu_operand;

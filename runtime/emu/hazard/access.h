@@ -18,6 +18,7 @@ struct hz_access {
     uint8_t same;
     uint8_t tensor;         /* by tcgen05, of tensor memory: asks for its fences */
     uint8_t layout;         /* of what a wgmma reads */
+    uint8_t again;          /* what an operation has read before is asked about once more */
     uint32_t together;      /* lanes that access the same bytes at once */
     const uint32_t *clock;  /* what the lanes know of others */
     struct hz_alike *alike; /* of all ranges of one lane; NULL: none */

@@ -147,7 +147,7 @@ emu_hazard_operation emu_hazard_issue(struct emu_hazard_warp *warp, uint32_t lan
     c->h->event++;
     if (kind != EMU_HAZARD_SIGNAL && g->open) { /* operations of one group share their fate */
         struct hz_operation *o = &c->operations[g->open - 1];
-        if (o->lanes == lanes && o->epoch == w->clock.at[w->component]) {
+        if (o->lanes == lanes && g->open_epoch == w->clock.at[w->component]) {
             o->position = position;
             return hz_handle_of(c, g->open - 1);
         }
@@ -174,6 +174,7 @@ emu_hazard_operation emu_hazard_issue(struct emu_hazard_warp *warp, uint32_t lan
     }
     if (kind != EMU_HAZARD_SIGNAL && head == last)
         g->open = head;
+    g->open_epoch = w->clock.at[w->component];
     return hz_handle_of(c, head - 1);
 }
 
@@ -263,6 +264,7 @@ void emu_hazard_reads(struct emu_hazard_warp *warp, emu_hazard_operation operati
     if (hz_access_begin(&a, w, number, 0, o->position))
         return;
     a.reads = 1;
+    a.again = o->doubtful;
     hz_access_ranges(&a, ranges, count, a.layout ? HZ_MIXED << 5 : lane & 31);
 }
 

@@ -20,6 +20,9 @@ struct emu_hazard_wgmma {
    warp, and all of B. */
 emu_hazard_operation emu_hazard_wgmma_issue(struct emu_hazard_warp *warp, const struct emu_hazard_wgmma *wgmma,
                                             uint32_t position);
+/* Whether what was said of its operands rested on warps that had not issued it: once they all have, the ranges that it
+ * reads are to be told again. */
+int emu_hazard_wgmma_doubtful(struct emu_hazard_warp *warp, emu_hazard_operation operation);
 void emu_hazard_wgmma_fence(struct emu_hazard_warp *warp);
 
 /* An instruction other than wgmma accesses a register of which warp->registers[reg] is not 0. */

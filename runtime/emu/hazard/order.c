@@ -101,11 +101,13 @@ static int is_sibling(const struct hz_warp *a, const struct hz_warp *b) /* anoth
    another; 0: of none. */
 static uint32_t before_issue(const struct hz_access *a, const struct hz_warp *other)
 {
-    const struct hz_operation *o = a->operation ? &a->cluster->operations[a->operation - 1] : NULL;
+    struct hz_operation *o = a->operation ? &a->cluster->operations[a->operation - 1] : NULL;
     if (!o || !o->wgmma || a->h->options.strict || !is_sibling(a->warp, other))
         return 0;
-    if (other->wgmma_issued < o->wgmma)
+    if (other->wgmma_issued < o->wgmma) {
+        o->doubtful = 1;
         return UINT32_MAX;
+    }
     return other->wgmma_issued - o->wgmma < HZ_WGMMA_ISSUES ? other->wgmma_epochs[(o->wgmma - 1) % HZ_WGMMA_ISSUES] : 0;
 }
 
@@ -121,10 +123,13 @@ static int reads_later(const struct hz_access *a)
 }
 
 /* The other way about: an ordinary access by a warp that has not yet issued what that wgmma is. */
-static int not_issued(const struct hz_access *a, const struct hz_operation *o)
+static int not_issued(const struct hz_access *a, struct hz_operation *o)
 {
-    return o->wgmma && !a->operation && !a->h->options.strict && a->warp->wgmma_issued < o->wgmma &&
-           is_sibling(a->warp, &a->cluster->warps[o->issuer - 1]);
+    if (!o->wgmma || a->operation || a->h->options.strict || a->warp->wgmma_issued >= o->wgmma_first ||
+        !is_sibling(a->warp, &a->cluster->warps[o->issuer - 1]))
+        return 0;
+    o->doubtful = 1;
+    return 1;
 }
 
 /* Whether what the record says happened before the access. If it did not, *issued says whether it is an asynchronous
@@ -140,7 +145,7 @@ static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t
     if (r->flags & HZ_ASYNC) {
         if (r->epoch + 1 == a->operation) /* of one group: several instructions, which nothing orders */
             return read || !a->writes;
-        const struct hz_operation *o = &a->cluster->operations[r->epoch];
+        struct hz_operation *o = &a->cluster->operations[r->epoch];
         if (o->kind >= EMU_HAZARD_TCGEN05_MMA) {
             *issued = w->clock.at[o->issuer] >= o->epoch;
             return hz_tensor_ordered(a, o, read);
@@ -174,10 +179,10 @@ static int ordered(const struct hz_access *a, const struct hz_record *r, uint8_t
     if (component == w->component)
         return r->epoch < w->synced || !lanes_apart(a, r, lane, mask & r->mask);
     uint32_t known = known_of(a, component);
-    if (before_issue(a, &a->cluster->warps[component - 1]) >= r->epoch)
+    if (known >= r->epoch &&
+        hz_released(&a->cluster->warps[component - 1], r->epoch, known, lanes_of(r->lane, mask & r->mask)))
         return 1;
-    return known >= r->epoch &&
-           hz_released(&a->cluster->warps[component - 1], r->epoch, known, lanes_of(r->lane, mask & r->mask));
+    return before_issue(a, &a->cluster->warps[component - 1]) >= r->epoch;
 }
 
 /* Whether an ordinary access is separated from this asynchronous one by a proxy fence: of who made it, before an edge,
@@ -208,10 +213,12 @@ static int proxy_fenced(const struct hz_access *a, const struct hz_record *r, ui
     }
     const struct hz_warp *writer = &c->warps[component - 1];
     uint32_t limit = writer == a->warp ? UINT32_MAX : hz_clock_at(clock, component);
-    uint32_t issued = before_issue(a, writer);
-    if (issued == UINT32_MAX && limit < epoch)
-        return 1; /* its fence may still come; its own wgmma shows whether it did */
-    limit = issued > limit ? issued : limit;
+    if (limit < epoch) {
+        uint32_t issued = before_issue(a, writer);
+        if (issued == UINT32_MAX)
+            return 1; /* its fence may still come */
+        limit = issued > limit ? issued : limit;
+    }
     return hz_fenced(writer, epoch, limit, lanes, kind) ||
            hz_fenced_behind(a->warp, a->cluster->operations[a->operation - 1].lanes, c == a->cluster ? writer : NULL,
                             epoch, kind);

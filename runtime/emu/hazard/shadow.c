@@ -58,7 +58,7 @@ static void to_front(struct hz_chunk *k, struct hz_record *r)
 static inline int read_in_list(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask,
                                struct hz_record **theirs)
 {
-    if (!k->more || k->more->owners > 1 || !(k->more->readers & hz_reader(a->who)))
+    if (!k->more || a->again || k->more->owners > 1 || !(k->more->readers & hz_reader(a->who)))
         return 0;
     for (uint32_t i = hz_listed(k); i-- > 0;) {
         struct hz_record *r = &k->more->at[i];
@@ -109,7 +109,7 @@ static int one_more_reader(const struct hz_access *a, struct hz_chunk *k, uint8_
              : splits(a, k, lane, mask, address))
         return 1;
     const uint32_t *clock = a->clock;
-    const struct hz_record *r = &k->read, *next = list ? list->at : NULL, *end = next + hz_listed(k);
+    const struct hz_record *r = &k->read, *next = list ? list->at : NULL, *end = list ? next + list->count : NULL;
     for (;; r = next++) {
         if (r->flags || ((r->mask & mask) && clock[hz_component_of(r->who)] >= r->epoch))
             return 1;
@@ -292,7 +292,7 @@ static inline __attribute__((always_inline)) void
 whole_access(const struct hz_access *a, struct hz_chunk *k, uint8_t lane, uint32_t mask, uint64_t address, int shared)
 {
     if (!a->writes) {
-        if (hz_read_before(a, &k->read, lane, mask))
+        if (!a->again && hz_read_before(a, &k->read, lane, mask))
             return;
         if (!k->more && !(mask & ~(uint32_t)k->written) && !a->async_proxy && hz_knows(a, &k->write, lane, mask) &&
             hz_knows(a, &k->read, lane, mask) && !(a->flags & HZ_STRONG) && !(a->flags & HZ_NC && k->marked & mask)) {

@@ -198,16 +198,17 @@ struct hz_operation {
     uint32_t phase;                     /* of the barrier, that its signal belongs to */
     uint32_t next;                      /* the same operation's part for another target; or free list */
     uint32_t position;
-    uint32_t block;           /* of the barrier: rank */
-    uint32_t wgmma;           /* the number of the last one in it, of its warp, from 1 on; 0: another kind */
-    uint32_t shape;           /* of tcgen05.mma: of D, and where it lies; 0: none */
-    uint32_t commits, commit; /* of tcgen05.commit: component of its thread's commits, and its number among them */
-    uint16_t generation;      /* of the table's entry */
-    uint8_t kind;             /* emu_hazard_async */
+    uint32_t block;              /* of the barrier: rank */
+    uint32_t wgmma, wgmma_first; /* numbers of the last and first one in it, of its warp, from 1 on; 0: another kind */
+    uint32_t shape;              /* of tcgen05.mma: of D, and where it lies; 0: none */
+    uint32_t commits, commit;    /* of tcgen05.commit: component of its thread's commits, and its number among them */
+    uint16_t generation;         /* of the table's entry */
+    uint8_t kind;                /* emu_hazard_async */
     uint8_t reads_shared;
     uint8_t layout; /* 1 + 16-byte units of the swizzle's span + 16 x line of 128 bytes that counts as the first of its
                        pattern; 0: unknown */
     uint8_t marked; /* during collection */
+    uint8_t doubtful; /* a wgmma: what was said of its operands may change until all warps have issued it */
 };
 
 /* Operations of a warp that a group counts. */
@@ -217,6 +218,7 @@ struct hz_groups {
     uint32_t unread;              /* the first of them that may still read */
     uint32_t committed[HZ_LANES]; /* groups of each lane */
     uint32_t open;                /* operation that further instructions of the same group join; its number + 1 */
+    uint32_t open_epoch;          /* of the warp, at which they do */
 };
 
 /* ---- Of warps ---------------------------------------------------------------------------------------------------- */

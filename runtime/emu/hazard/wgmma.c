@@ -98,13 +98,22 @@ emu_hazard_operation emu_hazard_wgmma_issue(struct emu_hazard_warp *warp, const 
     emu_hazard_operation operation = emu_hazard_issue(warp, w->alive, EMU_HAZARD_WGMMA, position);
     if (!operation)
         return 0;
+    struct hz_operation *o = hz_operation_of(w->cluster, operation);
     w->wgmma_epochs[w->wgmma_issued++ % HZ_WGMMA_ISSUES] = w->clock.at[w->component];
-    hz_operation_of(w->cluster, operation)->wgmma = w->wgmma_issued;
+    w->groups[EMU_HAZARD_WGMMA].open_epoch = ++w->clock.at[w->component]; /* what it does behind it is told apart */
+    o->wgmma = w->wgmma_issued;
+    o->wgmma_first = o->wgmma_first ? o->wgmma_first : o->wgmma;
     for (uint32_t i = 0; i < wgmma->fragment_count; i++)
         use(w, wgmma->fragments[i], operation, 0, position);
     for (uint32_t i = 0; i < wgmma->accumulator_count; i++)
         use(w, wgmma->accumulators[i], operation, wgmma->shape, position);
     return operation;
+}
+
+int emu_hazard_wgmma_doubtful(struct emu_hazard_warp *warp, emu_hazard_operation operation)
+{
+    const struct hz_operation *o = hz_operation_of(hz_warp_of(warp)->cluster, operation);
+    return o && o->doubtful;
 }
 
 /* A shape that no wgmma has: the register is what a tcgen05.ld writes. */
