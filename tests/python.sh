@@ -193,7 +193,7 @@ done
 if [ -n "$free" ]; then
     include=$(headers "$free")
     mkdir -p "$work/free"
-    for name in py_gemm py_rows; do
+    for name in py_gemm py_rows py_pointers; do
         # shellcheck disable=SC2086
         module $name "$work/free" -std=c99 -O1 $warnings && mv "$work/free/$name.abi3.so" "$work/free/$name.so"
     done

@@ -586,5 +586,8 @@ PyMODINIT_FUNC PyInit_fake_gpu(void)
     tensor_type = made_type = (PyTypeObject *)PyType_FromSpec(&spec);
     if (!module || !tensor_type || PyModule_AddObject(module, "Description", (PyObject *)tensor_type))
         return NULL;
+#if defined(Py_GIL_DISABLED)
+    PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED); /* else loading it brings the lock back for all */
+#endif
     return module;
 }
