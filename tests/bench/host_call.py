@@ -10,7 +10,8 @@ that is given), torch (torch.mm into the same result), Triton (a product of the 
 Python; and a tensor map of a, and its address replaced, by the package tilewright, a map by its way through ctypes, and
 both by cuda.core, where that is. It needs a GPU, torch, a C compiler, Python's headers and ninja build/python-module.
 Maps without a GPU: tests/bench/map_call.py. It ends with 1 where a launch from Python takes more than 400 ns more than
-from C, on a host as quick as where Triton takes 9 us, or a map more than a tenth of cuda.core's time.
+from C, or a map more than a tenth of cuda.core's time. What 400 ns are beside Triton's launch, which took 9 us where
+they were asked for, is told too.
 """
 import argparse
 import ctypes
@@ -190,7 +191,8 @@ def main():
             times[name].append(took / BATCH)
     torch.cuda.synchronize()
     rows = [{"kernel": "gemm_fp16", "backend": "tilewright" if name[0] in "CP" or "tilewright" in name else name,
-             "arch": "sm_90a", "gpu_model": torch.cuda.get_device_name(), "group": "one call from Python (gemm_fp16, 512^3)",
+             "arch": "sm_90a", "gpu_model": torch.cuda.get_device_name(),
+             "group": "one call from Python (gemm_fp16, 512^3)",
              "problem_size": "M=512,N=512,K=512", "what": name, "latency_ns": round(statistics.median(took), 2),
              "latency_min_ns": round(min(took), 2), "latency_max_ns": round(max(took), 2)}
             for name, took in times.items()]
@@ -200,14 +202,14 @@ def main():
         print(f"{row['what']:30} {row['latency_ns']:9.1f} ns  ({least:.1f} to {most:.1f})", file=sys.stderr)
     c, python = (statistics.median(times[name]) for name in ("C", "Python, direct"))
     most = 400 * (statistics.median(times["Triton"]) / 9000 if triton else 1)
-    print(f"Python beside C: {python - c:+.1f} ns (wanted: at most 400 where Triton takes 9 us, {most:.0f} here)",
+    print(f"Python beside C: {python - c:+.1f} ns (at most 400 are wanted; of Triton's 9 us that is {most:.0f} here)",
           file=sys.stderr)
     few = True
     if OURS in times and THEIRS in times:
         ours, theirs = (statistics.median(times[name]) for name in (OURS, THEIRS))
         few = 10 * ours <= theirs
         print(f"A map beside cuda.core's: {theirs / ours:.1f} times as fast (at least 10 are wanted)", file=sys.stderr)
-    return 0 if python - c <= most and few else 1
+    return 0 if python - c <= 400 and few else 1
 
 
 if __name__ == "__main__":

@@ -57,6 +57,13 @@ notes 'ring ab unwrapped (3 of 4 stages filled twice)' "leaves one stage with on
 run 0 "on two multiprocessors" $gemm --set M=257,N=512,K=192 --sms 2
 silent 'ring\|while' "blocks have several tiles, and rings wrap over them"
 
+# A block an item: a ring that turns of a loop fill can wrap, one that the item fills once cannot.
+sed 's/schedule = { order = "grouped", group = 8 }/schedule = { persistent = false }/' specs/gemm.lua >"$work/once.lua"
+run 0 "a block an item" "$work/once.lua" --kernel gemm_bf16 --arch sm_90a $short
+notes 'gemm_bf16 sm_90a: .*ring ab unwrapped (3 of 4 stages filled)' "its turns fill the ring"
+run 0 "a copy of a block an item" specs/tile_copy.lua --kernel tile_copy --arch sm_90a
+silent . "its ring is filled once"
+
 run 0 "a ring of cp.async" $gemm --arch sm_80 --set M=64,N=64,K=320
 notes 'gemm_bf16 sm_80: .*ring ab unwrapped (2 of 3 stages filled twice)' "is short by a step"
 notes 'gemm_bf16__unaligned sm_80: .*ring ab unwrapped (2 of 3 stages filled twice)' "and one that threads fill"

@@ -156,14 +156,23 @@ static bool is_block_an_item(const struct plan *p)
     return true;
 }
 
-/* A block fills the ring once: no size can wrap it. */
+/* A block fills the ring once: no size can wrap it. No fill stands in a loop but that over items. */
 static bool is_filled_once(const struct plan *p, int ring)
 {
     bool looped = false;
-    for (int r = 0; r < p->role_count; r++)
-        for (int s = 0; s < p->role[r].step_count; s++)
-            looped = looped ||
-                     (p->role[r].step[s].op == PLAN_FILL && p->role[r].step[s].ring == ring && p->role[r].step[s].loop);
+    for (int r = 0; r < p->role_count; r++) {
+        bool turns[32] = {false}; /* of what is open: a loop that is none over items */
+        int depth = 0;
+        for (int s = 0; s < p->role[r].step_count; s++) {
+            const struct plan_step *step = &p->role[r].step[s];
+            if ((step->op == PLAN_LOOP || step->op == PLAN_WHEN) && depth < 32)
+                turns[depth++] = step->op == PLAN_LOOP && step->loop;
+            else if (step->op == PLAN_END && depth > 0)
+                turns[--depth] = false;
+            for (int d = 0; step->op == PLAN_FILL && step->ring == ring && d < 32; d++)
+                looped = looped || step->loop || turns[d];
+        }
+    }
     return p->derived && !looped && is_block_an_item(p);
 }
 
