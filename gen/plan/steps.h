@@ -78,6 +78,8 @@ struct plan_step {
                   MMA: enum plan_start */
     int less;  /* LOOP: trips that are peeled off */
     int most;  /* LOOP: more trips than these are never left for it; 0: not known */
+    int part;  /* LOOP right in one of a count: its trips end behind (that one's trip + 1) / part of all; 0: it takes
+                  all. WHEN with a late place: chunks go out within the first 1 / part of the trips; 0: one a trip */
     int share; /* LOOP: instances that take its turns in turn; 0: each instance takes all */
     int only;  /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes it, or PLAN_NEXT; 0: all */
 
