@@ -33,7 +33,7 @@ static bool is_taken(const struct plan *p, const char *name)
         "part",   "group",   "auto",   "bool",    "break",  "case", "char",  "class",    "const",     "do",
         "double", "else",    "enum",   "float",   "for",    "if",   "int",   "long",     "new",       "short",
         "signed", "sizeof",  "static", "struct",  "switch", "this", "union", "unsigned", "void",      "while",
-        "row2",   "row3",    "row4",   "row5",    "u16",    "u32",     "u64",    "i64",     "u8",     "min",  "max"};
+        "row2",   "row3",    "row4",   "row5",    "u16",    "u32",     "u64",    "i64",     "u8",     "min",  "max",  "values", "chunk", "bits",  "below"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], name) == 0)
             return true;
