@@ -85,7 +85,8 @@
 //@ elseif call == "rank_count" then
 //@     local own = counted .. which .. of_row
 //@     for _, part in ipairs(wide == 4 and { ".x", ".y", ".z", ".w" } or wide == 2 and { ".x", ".y" } or { "" }) do
-    ${held} += values${part} < ${own};
+    asm("{\n\t.reg .pred less;\n\tsetp.lt.s32 less, %1, %2;\n\t@less add.s32 %0, %0, 1;\n\t}"
+        : "+r"(${held}) : "r"(values${part}), "r"(${own}));
 //@     end
 //@ elseif call == "rank_mark" and joined then
     bits |= 1u << ${held};
