@@ -44,11 +44,16 @@ static void expect_numbers(struct trace *t, const struct program_tile *tile, int
     range_of(t, tile->node, &low, &high);
     int64_t most = INT32_MAX / many;
     bool alone = many == 1 && low >= INT32_MIN && high <= INT32_MAX;
-    if (!alone && (low < -most || high > most))
+    if (alone || (low >= -most && high <= most))
+        return;
+    if (many > 1)
         sandbox_fault(t->r->L, "PROGRAM-DTYPE", word,
-                      "argument %d of %s may be any number, and %s 32 bits hold are computed; write "
-                      "min(max(x, %lld), %lld), or load it from a tensor of int32",
-                      index, word, many > 1 ? "sums that" : "those that", (long long)-most, (long long)most);
+                      "sums of %d of what is argument 1 of %s may leave 32 bits; write min(max(x, %lld), %lld)", many,
+                      word, (long long)-most, (long long)most);
+    sandbox_fault(t->r->L, "PROGRAM-DTYPE", word,
+                  "argument %d of %s may leave 32 bits; load it from a tensor of int32, or write "
+                  "min(max(x, %lld), %lld)",
+                  index, word, (long long)-most, (long long)most);
 }
 
 /* The operand, without edges: `otherwise` stands where the condition does not hold. */

@@ -3,6 +3,8 @@
 
 #include <stdint.h>
 
+#include "lower/family.h"
+
 static int new_numbers(struct direct *d, const struct program_tile *tile, const char *word)
 {
     int place = direct_new_place(d, word, (struct direct_shape){tile->rows, tile->columns}, TW_INT32, false, 0);
@@ -30,6 +32,19 @@ static int operand(struct direct *d, const struct program_tile *tile, const char
         return 0;
     d->operand[d->operand_count++] = (struct direct_operand){tile->node, place, otherwise};
     return place;
+}
+
+/* Each element is one thread's: threads that hold one row for all would count it many times. */
+static int expect_own(struct direct *d, int number)
+{
+    const struct program_op *o = &d->program->op[number];
+    struct direct_shape tile = {o->tile.rows, o->tile.columns};
+    const struct plan_layout *l = &d->plan->layout[direct_layout_of(d, tile.rows, tile.cols)];
+    if (direct_held(d, tile.rows, tile.cols).rows == l->rows && direct_held(d, tile.rows, tile.cols).cols == l->cols)
+        return 0;
+    return program_refuse(d->l, o->loc, "PROGRAM-LOWER",
+                          "its tile is %d x %d beside others of %d x %d; write it of tiles of the same extents",
+                          tile.rows, tile.cols, l->rows, l->cols);
 }
 
 /* Shared memory with so many words for each row that threads have. */
@@ -70,6 +85,8 @@ static int leave(struct direct *d, int status)
 int direct_rank(struct direct *d, int number)
 {
     const struct program_op *o = &d->program->op[number];
+    if (expect_own(d, number))
+        return 1;
     int own = operand(d, &o->arg[0], "value", INT32_MAX);
     int place = own ? new_numbers(d, &o->arg[0], direct_word_of(d, number, "rank")) : 0;
     int values = place ? new_rows(d, "values", place, pitch_of(d, place)) : 0;
@@ -101,6 +118,8 @@ int direct_segment(struct direct *d, int number)
     static const enum plan_reduction of[PROGRAM_REDUCTIONS] = {
         [PROGRAM_SUM] = PLAN_SUM, [PROGRAM_MAX] = PLAN_MAX, [PROGRAM_MIN] = PLAN_MIN};
     const struct program_op *o = &d->program->op[number];
+    if (expect_own(d, number))
+        return 1;
     int to = operand(d, &o->arg[1], "column_of", -1), own = to ? operand(d, &o->arg[0], "value", INT32_MAX) : 0;
     int place = own ? new_numbers(d, &o->arg[0], direct_word_of(d, number, "segment")) : 0;
     int sums = place ? new_rows(d, "sums", place, pitch_of(d, place)) : 0;

@@ -180,7 +180,7 @@ static void segment_row(enum program_reduction reduction, const int64_t *value, 
             continue;
         int64_t *at = &to[number[c]];
         if (reduction == PROGRAM_SUM)
-            *at += value[c];
+            *at = (int64_t)((uint64_t)*at + (uint64_t)value[c]);
         else
             *at = (reduction == PROGRAM_MAX) == (value[c] > *at) ? value[c] : *at;
     }
