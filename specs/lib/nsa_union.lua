@@ -46,6 +46,7 @@ return {
   program = program,
   sizes = function(arch, said, extent)
     local q = said.q or 4
-    return { q = q, u = 32 // q, n = q * (extent.s or 16), kv = 64, why = "four queries of 16 heads fill an instruction" }
+    local why = "four queries of 16 heads fill an instruction"
+    return { q = q, u = 32 // q, n = q * (extent.s or 16), kv = 64, why = why }
   end,
 }

@@ -1,6 +1,6 @@
-//@ -- The rank of each element among the different values of its row. rank_values: a thread's own ones, for all to read;
-//@ -- rank_count: how many are less; rank_mark: a bit of its row for that number, which equal ones share; rank_take: how
-//@ -- many bits are below it. rank_clear: no bits.
+//@ -- The rank of each element among the different values of its row. rank_values: a thread's own, for all to read;
+//@ -- rank_count: how many are less; rank_mark: a bit of its row for that number, which equal ones share; rank_take:
+//@ -- how many bits are below it. rank_clear: no bits.
 //@ param step table
 //@ param scratch table
 //@ param place table

@@ -1,5 +1,5 @@
-//@ -- Sums (most, least) of a row's elements by the column that their number names, in shared memory. segment_clear: what
-//@ -- a column without any holds; segment_join: each element into its column; segment_take: a thread's own columns.
+//@ -- Sums (most, least) of a row's elements by the column that their number names, in shared memory. segment_clear:
+//@ -- what a column without any holds; segment_join: each element into its column; segment_take: a thread's own columns.
 //@ param step table
 //@ param scratch table
 //@ param place table

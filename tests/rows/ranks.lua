@@ -30,7 +30,7 @@ local function ranked(own)
       local x = load(t.x, r, c)
       local rank = row_rank(x)
       store(t.rank, r, c, rank)
-      store(t.times, r, c, row_segment_sum(1, rank + 0 * x))
+      store(t.times, r, c, row_segment_sum(1, rank))
       store(t.sorted, r, c, row_segment_max(x, rank) + row_segment_min(x, rank))
     end,
     reference = function(t, n)
