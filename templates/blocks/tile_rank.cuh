@@ -63,7 +63,7 @@
 //@     deeper()
 //@ end
 //@ if call ~= "rank_count" and call ~= "rank_take" and call ~= "rank_mark" then
-//@     local own = "column" .. n .. (vectors > 1 and " + j * " .. layout.across * vector or "")
+//@     local own = cols == 1 and "0" or "column" .. n .. (vectors > 1 and " + j * " .. layout.across * vector or "")
     const int column = ${own};
 //@ end
 //@ if vector > 1 then

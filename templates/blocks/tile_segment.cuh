@@ -1,5 +1,5 @@
 //@ -- Sums (most, least) of a row's elements by the column that their number names, in shared memory. segment_clear:
-//@ -- what a column without any holds; segment_join: each element into its column; segment_take: a thread's own columns.
+//@ -- what a column without any holds; segment_join: each element into its column; segment_take: a thread's own ones.
 //@ param step table
 //@ param scratch table
 //@ param place table
@@ -36,7 +36,7 @@
 //@     deeper()
 //@ end
 //@ if call ~= "segment_join" then
-//@     local own = "column" .. n .. (vectors > 1 and " + j * " .. layout.across * vector or "")
+//@     local own = step.cols == 1 and "0" or "column" .. n .. (vectors > 1 and " + j * " .. layout.across * vector or "")
     const int column = ${own};
 //@ end
 //@ local chunk = call ~= "segment_join" and (vector % 4 == 0 and 4 or vector) or 1
