@@ -36,7 +36,8 @@
 //@     deeper()
 //@ end
 //@ if call ~= "segment_join" then
-//@     local own = step.cols == 1 and "0" or "column" .. n .. (vectors > 1 and " + j * " .. layout.across * vector or "")
+//@     local own = "column" .. n
+//@     own = step.cols == 1 and "0" or own .. (vectors > 1 and " + j * " .. layout.across * vector or "")
     const int column = ${own};
 //@ end
 //@ local chunk = call ~= "segment_join" and (vector % 4 == 0 and 4 or vector) or 1

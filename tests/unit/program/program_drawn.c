@@ -258,7 +258,7 @@ static void random_loop(struct sample *s)
 static void random_body(struct sample *s, int length)
 {
     for (int i = 0; i < length && s->p.op_count < MOST_OPS - 40; i++) {
-        switch (draw(s, 14)) {
+        switch (draw(s, s->ranks ? 16 : 12)) {
         case 0:
         case 1:
             random_load(s);
@@ -279,8 +279,10 @@ static void random_body(struct sample *s, int length)
             if (s->depth < 2)
                 random_loop(s);
             break;
-        case 7:
-        case 8:
+        case 12:
+        case 13:
+        case 14:
+        case 15:
             random_rank(s);
             break;
         default:
@@ -293,6 +295,7 @@ void random_program(struct sample *s, uint64_t seed)
 {
     static const int sides[] = {1, 3, 5, 8, 16};
     begin(s, sides[seed % 5], seed);
+    s->ranks = seed % 7 < 2; /* others can be swapped (program_swap) */
     for (int i = 0; i < 3; i++)
         random_load(s);
     keep(s, (struct value){expr_leaf(&s->g, EXPR_SCALAR, EXPR_REAL, 0), 1, 1, -1, -1, 0});
