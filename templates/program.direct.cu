@@ -66,6 +66,10 @@ ${banner}
 //@         end
 //@     end
 //@ end
+//@ if plan.launch.programmatic then
+//@ include "blocks/dependency.cuh"
+
+//@ end
 //@ if profile() > 0 then
 //@ include "blocks/profile.cuh" roles = plan.role, room = profile()
 
@@ -93,6 +97,12 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@     end
 //@ end
 
+//@ if plan.launch.programmatic then
+    dependency_wait();
+    if (threadIdx.x == 0)
+        dependency_trigger();
+
+//@ end
 //@ local items, persistent = #plan.item, false
 //@ for _, s in ipairs(steps) do persistent = persistent or s.op == "loop" and s.call == "items" end
 //@ if not persistent then
