@@ -90,7 +90,8 @@ struct plan_step {
     int shift; /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own. TOUCH of
                   windows: the tile begins so many elements within a vector of `window`, and ends in window2 */
     int more;  /* GLOBAL that loads a window: rows of a thread beyond the tile's; see plan_place.more */
-    int window, window2; /* TOUCH of windows: plan_some(index into plan.place) */
+    int window, window2; /* TOUCH of windows: plan_some(index into plan.place). Of a step for ranks and segments
+                            of rows: window, the place of what is counted, or of the numbers that name columns */
     int skip, skip2;     /* rows of them before the tile's */
     int loop;            /* LOOP: plan_some(index into plan.loop), its variable and range. MMA, RELEASE, FILL: the
                             loop whose turns decide, where least, back or ahead says so */
