@@ -51,7 +51,7 @@ local function ranked(own)
 end
 kernel "ranked" (ranked {})
 kernel "ranked_narrow" (ranked { columns = 20, tile = 20, rows = 7, run = { { R = 23 } } })
-kernel "ranked_wide" (ranked { tile = 512, rows = 3, run = { { R = 5, C = 512 }, { R = 3, C = 333 } } })
+kernel "ranked_wide" (ranked { tile = 384, rows = 3, run = { { R = 5, C = 384 }, { R = 3, C = 333 } } })
 kernel "ranked_row" (ranked { rows = 1, tile = 96, run = { { R = 3, C = 96 }, { R = 3, C = 95 } } })
 kernel "ranked_column" (ranked { columns = 1, tile = 1, rows = 40, run = { { R = 90 } } })
 kernel "ranked_int8" (ranked { dtype = "int8", tile = 128, run = { { R = 5, C = 128 }, { R = 5, C = 70 } } })
