@@ -70,7 +70,7 @@ int protocol_number(const struct plan *p, const struct protocol_code *code, cons
 
 /* How often the LOOP at flow->step turns, with the turns that are peeled off; whether the WHEN's body is run. */
 int protocol_turns(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips, int role,
-                   const struct protocol_flow *flow);
+                   int instance, const struct protocol_flow *flow);
 /* Makes the LOOP, WHEN or END at flow->step and goes to the step that follows it. */
 void protocol_turn(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips, int role,
                    int instance, struct protocol_flow *flow);

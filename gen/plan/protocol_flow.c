@@ -139,23 +139,24 @@ int protocol_number(const struct plan *p, const struct protocol_code *code, cons
 }
 
 /* Whether the next of the place's chunks goes out in this turn of the loop around: see `part` of a WHEN. */
-static bool goes_out(const struct plan *p, int role, const struct protocol_flow *flow)
+static bool goes_out(const struct plan *p, int role, int instance, const struct protocol_flow *flow)
 {
     const struct plan_step *s = &p->role[role].step[flow->step];
     const struct protocol_late *late = &flow->late[protocol_late_place(p, s)];
     int d = flow->depth - 1;
     while (d >= 0 && p->role[role].step[flow->loop[d].begin].op != PLAN_LOOP)
         d--;
-    return d < 0 ||
-           (int64_t)s->part * late->all * flow->loop[d].turn >= (int64_t)(late->all - late->left) * flow->loop[d].end;
+    const int64_t instances = p->role[role].instances;
+    return d < 0 || s->part * late->all * instances * flow->loop[d].turn >=
+                        ((late->all - late->left) * instances + instance) * flow->loop[d].end;
 }
 
 int protocol_turns(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips, int role,
-                   const struct protocol_flow *flow)
+                   int instance, const struct protocol_flow *flow)
 {
     const struct plan_step *s = &p->role[role].step[flow->step];
     int number = protocol_number(p, code, trips, role, flow);
-    if (s->op == PLAN_WHEN && s->part && protocol_late_place(p, s) >= 0 && !goes_out(p, role, flow))
+    if (s->op == PLAN_WHEN && s->part && protocol_late_place(p, s) >= 0 && !goes_out(p, role, instance, flow))
         return 0;
     return s->op == PLAN_LOOP ? number : number > s->count;
 }
@@ -187,7 +188,7 @@ void protocol_turn(const struct plan *p, const struct protocol_code *code, const
         flow->step++;
         return;
     }
-    int turn = s->op == PLAN_LOOP ? s->less : 0, end = protocol_turns(p, code, trips, role, flow);
+    int turn = s->op == PLAN_LOOP ? s->less : 0, end = protocol_turns(p, code, trips, role, instance, flow);
     if (turn >= end) {
         if (s->share > 1)
             flow->next = turn % s->share;
@@ -209,8 +210,8 @@ void protocol_turn(const struct plan *p, const struct protocol_code *code, const
 enum { MOST_SEEN = 256 };
 
 /* The way of all roles through their programs in one run, as the numbers of their LOOPs and WHENs in the order in which
- * they come to them. Nothing else of the trips is in what an executor does, but whose turn a shared one is, which
- * follows from the loops' turns: runs of the same way are the same run. */
+ * they come to them. Nothing else of the trips is in what an executor does, but whose turn a shared one is and in which
+ * an instance's chunks go out, which follow from the loops' turns: runs of the same way are the same run. */
 struct way {
     struct way *next;
     unsigned hash; /* of the numbers: ways that differ in it need no look */
@@ -265,7 +266,7 @@ static struct way *way_of(struct exploration *e)
                 continue;
             }
             if (role->step[flow.step].op != PLAN_END) {
-                int turns = protocol_turns(e->p, &e->code, &e->trips, r, &flow), least = role->step[flow.step].less;
+                int turns = protocol_turns(e->p, &e->code, &e->trips, r, 0, &flow), least = role->step[flow.step].less;
                 number[count] = role->step[flow.step].op == PLAN_LOOP && turns < least ? least : turns;
                 hash = (hash ^ (unsigned)number[count++]) * 16777619u;
             }

@@ -1425,8 +1425,9 @@ for (; ${loop.name}_turn < ${last}; ++${loop.name}_turn) {
 while (${place}_next < ${chunks}) {
 //@         elseif opt(step, "part", 0) > 0 and chunks > 1 then
 //@             local turn, turns = loop_around(i)
-//@             local by = step.part * chunks
-if (${place}_next < ${chunks} && ${turn} * ${by} >= ${place}_next * ${turns}) {
+//@             local by, next = step.part * chunks * role.instances, place .. "_next"
+//@             if role.instances > 1 then next = "(" .. next .. " * " .. role.instances .. " + (int)consumer)" end
+if (${place}_next < ${chunks} && ${turn} * ${by} >= ${next} * ${turns}) {
 //@         else
 if (${place}_next < ${chunks}) {
 //@         end
