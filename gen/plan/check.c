@@ -169,6 +169,9 @@ static void check_map(const struct check *c, const struct plan_map *m)
         return;
     if (t->window.dims)
         check_windows(c, t);
+    int64_t apart;
+    if (t->maps && expr_is_int(&p->graph, t->stride[0], &apart) && apart * (int64_t)tw_dtype_bytes(t->dtype) % 16)
+        stride_fault(c, t, 0, apart * (int64_t)tw_dtype_bytes(t->dtype), 16); /* of no map: of their addresses */
     struct tw_tensormap_call call = representative(p, m);
     struct tw_tensormap_verdict verdict;
     int cc = c->arch->major * 10 + c->arch->minor;
@@ -525,6 +528,7 @@ static void check_params(const struct check *c)
 {
     const struct plan *p = c->p;
     int64_t end = 0;
+    bool arrays = false;
     for (int i = 0; i < p->param_count; i++) {
         const struct plan_param *q = &p->param[i];
         if (!power_of_two(q->align) || q->bytes < 1) {
@@ -534,17 +538,21 @@ static void check_params(const struct check *c)
         if (q->offset != align_up(end, q->align))
             fault(c, q->name, "PARAMS", "offset %d, but the CUDA ABI puts it at %lld; write that", q->offset,
                   (long long)align_up(end, q->align));
-        if (q->kind == PLAN_PARAM_MAP && (q->bytes != 128 || q->align % 64 != 0))
-            fault(c, q->name, "PARAMS", "a tensor map has 128 bytes and alignment 64, this has %d and %d", q->bytes,
-                  q->align);
+        const int maps = q->kind == PLAN_PARAM_MAP ? map_count(&p->tensor[q->tensor]) : 0;
+        if (maps && (q->bytes != 128 * maps || q->align % 64 != 0))
+            fault(c, q->name, "PARAMS", "%s %d bytes and alignment 64, this has %d and %d",
+                  maps > 1 ? "its tensor maps have" : "a tensor map has", 128 * maps, q->bytes, q->align);
         end = q->offset + q->bytes;
+        arrays = arrays || maps > 1;
     }
     if (p->param_bytes < end)
         fault(c, "param_bytes", "PARAMS", "the parameters end at %lld, param_bytes is %d; write %lld", (long long)end,
               p->param_bytes, (long long)end);
     if (p->param_bytes > c->arch->parameter_limit)
-        fault(c, "param_bytes", "PARAMS", "%d bytes of parameters, a kernel takes %d; pass less tensors",
-              p->param_bytes, c->arch->parameter_limit);
+        fault(c, "param_bytes", "PARAMS",
+              "%d bytes of parameters, of which tensor maps are %d each, and a kernel takes %d; pass less tensors%s",
+              p->param_bytes, 128, c->arch->parameter_limit,
+              arrays ? ", or one map for all slices of one: no maps" : "");
 }
 
 /* ---- the check ------------------------------------------------------------------------------------------------- */

@@ -104,6 +104,8 @@ static void tensors(const struct plan *p, const struct sink *s)
         sink_boolean(s, "out", t->out);
         if (t->pointers)
             sink_boolean(s, "pointers", true);
+        if (t->maps)
+            sink_integer(s, "maps", t->maps);
         sink_text(s, "access", plan_access_word[t->access]);
         integers(s, "tile", t->tile, t->rank);
         integers(s, "box", t->box, t->rank);

@@ -22,7 +22,8 @@ static const struct { struct ${NAME}_params p ALIGNED; } launches[] = {
 //@     for _, q in ipairs(i.param) do
 //@         if q.kind == "map" then
 //@             zeros(q.word)
-//@             rows[#rows + 1], at = "MAP_" .. q.map .. "()", q.word + 16
+//@             for m = 1, math.max(q.maps, 1) do rows[#rows + 1] = "MAP_" .. q.map .. "()" end
+//@             at = q.word + q.bytes // 8
 //@         end
 //@     end
 //@     if #rows == 0 then rows[1] = "0" end

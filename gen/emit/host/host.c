@@ -305,6 +305,7 @@ static void arguments(const struct host_facts *f, const struct sink *s)
     for (int i = 0; i < p->tensor_count; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         tensor(f, s, i);
+        rank = t->rank > rank ? t->rank : rank;
         rank = map_rank(t) > rank ? map_rank(t) : rank;
         has_stride = has_stride || t->rank - t->pointers > 1;
     }
@@ -429,6 +430,7 @@ static void params(const struct host_facts *f, const struct sink *s, const struc
         if (q->kind == PLAN_PARAM_MAP) {
             sink_integer(s, "rank", p->tensor[q->tensor].rank);
             sink_boolean(s, "pointers", p->tensor[q->tensor].pointers);
+            sink_integer(s, "maps", p->tensor[q->tensor].maps);
         }
         if (q->kind == PLAN_PARAM_DIM)
             sink_text(s, "symbol", p->symbol[q->index]);
@@ -594,6 +596,7 @@ static void walk(const void *model, const struct sink *s)
         for (int n = 0; n < p->tensor_count; n++) {
             parts.windows = parts.windows || p->tensor[n].window.dims > 0;
             parts.pointers = parts.pointers || p->tensor[n].pointers;
+            parts.arrays = parts.arrays || p->tensor[n].maps;
             for (int d = 0; d + 1 < p->tensor[n].rank; d++)
                 parts.fixed = parts.fixed || p->tensor[n].fixed[d];
         }

@@ -515,7 +515,7 @@ static int check_plans(const struct host_facts *f, struct diag_set *diags)
             end = a->offset + a->bytes;
             switch (a->kind) {
             case PLAN_PARAM_MAP:
-                fits = fits && a->bytes == 128 && a->offset % 64 == 0;
+                fits = fits && a->bytes == 128 * map_count(&q->tensor[a->tensor]) && a->offset % 64 == 0;
                 break;
             case PLAN_PARAM_POINTER:
             case PLAN_PARAM_WORKSPACE:

@@ -8,7 +8,7 @@
 
 struct host_parts {
     bool cubin, source, ptx, text; /* has cubins; compiles sources; has PTX; has any text */
-    bool maps, windows, pointers;
+    bool maps, windows, pointers, arrays;
     bool sizes;           /* of the arguments: any */
     bool operands, fixed; /* tensors that ask for more than all do; strides that are constants */
     bool tuned, lists, counted, workspace;
