@@ -645,16 +645,18 @@ static const char *begins_outside(const struct plan *p, int tensor)
     return NULL;
 }
 
-/* The map of such slices begins where no memory is (plan/map_pointers.h), and an H200 fails a load whose box begins
- * outside of its tensor there: tests/gpu/probes, "outside". */
-static void check_pointers(const struct check *c)
+/* A tile is of one slice that has an address or a map of its own. The map of all that have addresses begins where no
+ * memory is (plan/map_pointers.h), and an H200 fails a load whose box begins outside of its tensor there:
+ * tests/gpu/probes, "outside". */
+static void check_slices(const struct check *c)
 {
     const struct plan *p = c->p;
     for (int i = 0; i < p->tensor_count; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         const char *why = t->pointers && t->map >= 0 && !t->out ? begins_outside(p, i) : NULL;
-        if (t->pointers && t->tile[0] > 1)
-            tensor_fault(c, t, "POINTERS", "a tile takes %d slices with addresses of their own; write 1", t->tile[0]);
+        if ((t->pointers || t->maps) && t->tile[0] > 1)
+            tensor_fault(c, t, t->maps ? "MAPS" : "POINTERS", "a tile takes %d slices with %s of their own; write 1",
+                         t->tile[0], t->maps ? "maps" : "addresses");
         if (why)
             tensor_fault(
                 c, t, "POINTERS",
@@ -705,7 +707,7 @@ int plan_check(const struct plan *p, struct diag_set *diags)
     check_registers(&c);
     for (int i = 0; i < p->mma_count; i++)
         check_mma(&c, &p->mma[i]);
-    check_pointers(&c);
+    check_slices(&c);
     check_params(&c);
     check_list(&c);
     check_conversions(&c);

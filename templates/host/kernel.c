@@ -32,6 +32,7 @@
 //@             local stride = "(uint64_t)t[at_" .. r.tensor .. "].stride[" .. f.dim .. "]"
 //@             low[#low + 1] = "(" .. stride .. " ^ " .. f.stride .. ")"
 //@         end
+//@         if r.one_map then low[#low + 1] = "(uint64_t)(t[at_" .. r.tensor .. "].slice != NULL)" end
 //@         if r.mask > 0 then
 //@             local what = csv { r.rank, r.bytes, r.mask, r.whole_rows }
 //@             local word = r.pointers and "unaligned_slices" or "unaligned"

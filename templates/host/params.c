@@ -55,6 +55,10 @@ INLINE void resolve(const struct ${NAME}_args *args, int dense, struct tensor *t
 //@         set("stride[" .. s.index .. "]", "stride_of(dense, " .. given .. ", " .. s.c .. ")")
 //@     end
 //@     text[#text + 1] = line
+//@     if t.maps > 0 then
+//@         local given = "(const void *const *)args->" .. t.name .. "_slices"
+//@         text[#text + 1] = "lie_anywhere(t + at_" .. t.name .. ", " .. given .. ", " .. t.maps .. ");"
+//@     end
 //@     local lines = table.concat(text, "\n")
     ${lines}
 //@ end

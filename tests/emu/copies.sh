@@ -98,6 +98,21 @@ seen 's/X_map\[i0\]/X_map[95 - i0]/' 'elements are beyond their bounds'
 seen 's/X_map\[i0\]/Y_map[i0]/' 'was not written'
 seen 's/Y_map\[i0\]/Y_map[0]/' 'hazards UNORDERED-WRITE'
 seen 's/Y_map\[i0\]/Y_map[i0 + 1]/' 'hazards BOUNDS'
+
+# Slices that lie anywhere: the emitted C on a driver that is none, and on the emulator.
+cc=${CC:-cc}
+"$program" build "$matrix" --kernel tile_copy_192 --arch sm_90a -o "$work/slices" >"$work/out" 2>&1 &&
+    "$cc" -std=c99 -O1 -Wall -Wextra -Wpedantic -Werror -Itests/embed -Iruntime -I"$work/slices" -o "$work/use" \
+        tests/embed/use_slices.c tests/embed/mock_driver.c "$work/slices/tile_copy_192.c" \
+        build/libtilewright.a -l:libxxhash.a -lm -ldl >>"$work/out" 2>&1 &&
+    "$cc" -std=c99 -O1 -Wall -Wextra -Wpedantic -Werror -I"$work/gen" -o "$work/anywhere" \
+        tests/embed/run_slices.c "$work/gen/tile_copy_192.c" -ldl >>"$work/out" 2>&1
+ok $? "programs with tile_copy_192.c compile" "$work/out"
+"$work/use" >"$work/out" 2>&1
+ok $? "what slices with maps are given, and what of them is refused" "$work/out"
+"$program" run-program "$work/anywhere" >"$work/out" 2>&1 && grep -qx '0 wrong' "$work/out" &&
+    grep -qx 'tilewright run-program: 1 launch, 0 hazards' "$work/out"
+ok $? "slices that lie anywhere" "$work/out"
 "$program" run "$matrix" --device emu --arch sm_120a --inputs integer --complete alternate --hazards strict \
     >"$work/out" 2>&1
 ok $? "specs/tile_copy.lua on sm_120a" "$work/out"
