@@ -170,6 +170,8 @@ static void parameters(const struct plan *p, const struct sink *s)
         sink_integer(s, "offset", q->offset);
         sink_integer(s, "bytes", q->bytes);
         sink_integer(s, "align", q->align);
+        if (q->kind == PLAN_PARAM_MAP && p->tensor[q->tensor].maps)
+            sink_integer(s, "maps", p->tensor[q->tensor].maps);
         sink_end(s);
     }
     sink_end(s);

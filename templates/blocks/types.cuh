@@ -16,7 +16,7 @@ struct alignas(64) tensor_map {
 struct arguments {
 //@ for _, p in ipairs(parameters) do
 //@     local space, maps = p.type:sub(-1) == "*" and "" or " ", ""
-//@     if p.kind == "map" and p.bytes > 128 then maps = "[" .. p.bytes // 128 .. "]" end
+//@     if has(p, "maps") then maps = "[" .. p.maps .. "]" end
     ${p.type}${space}${p.name}${maps}; // byte ${p.offset}
 //@ end
 };

@@ -111,3 +111,17 @@ kernel "copy_maps_line" {
   end,
   run = { { C = 1456 } },
 }
+for _, count in ipairs { 1, 254 } do -- and one of Y: all that parameters hold
+  kernel("copy_maps_" .. count) {
+    X = tensor { count, A, C, dtype = "bf16", axes = "p r c", maps = "p" },
+    Y = tensor { count, A, C, dtype = "bf16", axes = "p r c", out = true },
+    axes = "p r c", tile = { r = 8, c = 64 }, grid = { p = count, r = A, c = C },
+    via = { tile = "bulk" }, arch = { sm_90a = {} },
+    schedule = { persistent = false },
+    program = function(t, at, tile)
+      local r, c = span(at.r, tile.r), span(at.c, tile.c)
+      store(t.Y, at.p, r, c, load(t.X, at.p, r, c):as "tile")
+    end,
+    run = { { A = 11, C = 72 } },
+  }
+end
