@@ -15,7 +15,7 @@
 //@         moved[name][use] = true
 //@         moved[name].shifts = moved[name].shifts or has(s, "shift")
 //@     end
-//@     if has(s, "reduction") then
+//@     if has(s, "reduction") and s.call:sub(1, 8) ~= "segment_" then
 //@         local of = plan.place[has(s, "place2") and s.place2 or s.place]
 //@         folds[s.reduction .. (of.dtype == "int64" and " whole" or " real")] = true
 //@     end
@@ -66,6 +66,10 @@ ${banner}
 //@         end
 //@     end
 //@ end
+//@ if plan.launch.programmatic then
+//@ include "blocks/dependency.cuh"
+
+//@ end
 //@ if profile() > 0 then
 //@ include "blocks/profile.cuh" roles = plan.role, room = profile()
 
@@ -93,6 +97,12 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@     end
 //@ end
 
+//@ if plan.launch.programmatic then
+    dependency_wait();
+    if (threadIdx.x == 0)
+        dependency_trigger();
+
+//@ end
 //@ local items, persistent = #plan.item, false
 //@ for _, s in ipairs(steps) do persistent = persistent or s.op == "loop" and s.call == "items" end
 //@ if not persistent then
@@ -177,6 +187,16 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@     elseif s.call == "share" or s.call == "gather" then
     //@     include "blocks/tile_share.cuh" step = s, scratch = plan.place[s.place], place = plan.place[s.place2],
 //@             layout = plan.layout[s.layout + 1], offset = plan.shared[s.place].offset
+
+//@     elseif s.call:sub(1, 5) == "rank_" then
+    //@     include "blocks/tile_rank.cuh" step = s, scratch = plan.place[s.place], place = plan.place[s.place2],
+//@             counted = has(s, "window") and s.window or "", layout = plan.layout[s.layout + 1],
+//@             offset = plan.shared[s.place].offset
+
+//@     elseif s.call:sub(1, 8) == "segment_" then
+    //@     include "blocks/tile_segment.cuh" step = s, scratch = plan.place[s.place], place = plan.place[s.place2],
+//@             numbers = has(s, "window") and s.window or "", layout = plan.layout[s.layout + 1],
+//@             offset = plan.shared[s.place].offset
 
 //@     elseif s.call == "turn" and s.op == "scratch_read" then
     //@     include "blocks/tile_turned.cuh" step = s, text = place_step(n), scratch = plan.place[s.place],

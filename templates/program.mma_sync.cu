@@ -60,6 +60,10 @@ ${banner}
 //@ if bulk then
 //@ include "blocks/tile_rings.cuh" model = plan, meets = false
 //@ else
+//@     if plan.launch.programmatic then
+//@ include "blocks/dependency.cuh"
+
+//@     end
 //@ include "blocks/copies.cuh" tensors = copied, rings = ring, roles = plan.role
 //@ end
 
@@ -177,6 +181,11 @@ ${entry}(const __grid_constant__ arguments args)
         barrier_init_fence();
     }
     __syncthreads();
+//@     if plan.launch.programmatic then
+    dependency_wait();
+    if (threadIdx.x == 0)
+        dependency_trigger();
+//@     end
 //@     local next_item = ""
 //@     for _, a in ipairs(item) do next_item = next_item .. ", at_" .. a.axis end
 //@     local filler = multiplying // 32
@@ -208,6 +217,11 @@ ${entry}(const __grid_constant__ arguments args)
 //@     end
     const u32 warp_m = warp % ${pipeline.warps_m};
 //@ else
+//@     if plan.launch.programmatic then
+    dependency_wait();
+    if (threadIdx.x == 0)
+        dependency_trigger();
+//@     end
     const u32 warp = threadIdx.x / 32, warp_m = warp % ${pipeline.warps_m};
 //@ end
     [[maybe_unused]] const int first_row = (int)warp_m * ${rows} + threadIdx.x % 32 / 4;

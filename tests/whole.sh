@@ -52,6 +52,23 @@ TILEWRIGHT_PROGRAM_SMS=none LD_LIBRARY_PATH=$(dirname "$program")/libcuda "$work
 [ $? -eq 1 ] && grep -q 'cuInit: TILEWRIGHT_PROGRAM_SMS=none: write 1 to 1024' "$work/err"
 ok $? "driver: by hand, with a wrong variable"
 
+# ---- launches that may start while the one before still runs
+
+for kernel in chained_products chained_warps chained_rows; do
+    "$program" gen tests/whole/chained.lua --kernel "$kernel" -o "$work/$kernel" >"$work/out" 2>"$work/err"
+    ok $? "$kernel: its launcher"
+    cp -r "$work/$kernel" "$work/broken"
+    sed 's/griddepcontrol.wait;//' "$work/$kernel/$kernel.c" >"$work/broken/$kernel.c"
+    for folder in "$kernel" broken; do
+        sh tests/kept.sh "$work/chained_$folder" "${CC:-cc}" -std=gnu11 "-DKERNEL=$kernel" \
+            -include "$work/$folder/$kernel.h" tests/whole/chained.c "$work/$folder/$kernel.c" -ldl >"$work/err" 2>&1
+        ok $? "$kernel, $folder: a C program compiles"
+    done
+    says "$kernel: the second launch waits for the first" 0 '' '2 launches, 0 hazards' --hazards on "$work/chained_$kernel"
+    says "$kernel: and is seen where it does not" 1 '' 'without griddepcontrol.wait' --hazards on "$work/chained_broken"
+    rm -rf "$work/broken"
+done
+
 # ---- CUDA's runtime
 
 nvcc=$(nvcc_of "$program")

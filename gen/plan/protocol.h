@@ -50,7 +50,7 @@ void protocol_code_free(struct protocol_code *code);
 
 /* Chunks of a late place: packed, and not held yet; held, and not taken yet. */
 struct protocol_late {
-    int packed, left;
+    int packed, left, all; /* all: that were held when none was taken yet */
 };
 
 /* Where an executor is in its program. foreign: depth of the shared loop whose turn is another instance's, 0: none.

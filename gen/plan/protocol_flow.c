@@ -73,9 +73,8 @@ int protocol_code(const struct plan *p, struct protocol_code *code)
         next += 3 * role->step_count + 1;
         code->next[r][role->step_count] = role->step_count;
         for (int i = role->step_count - 1; i >= 0; i--)
-            code->next[r][i] = protocol_is_flow(role->step[i].op) || protocol_holds(p, &role->step[i])
-                                   ? i
-                                   : code->next[r][i + 1];
+            code->next[r][i] =
+                protocol_is_flow(role->step[i].op) || protocol_holds(p, &role->step[i]) ? i : code->next[r][i + 1];
         for (int i = 0; i < role->step_count; i++) {
             const struct plan_step *s = &role->step[i];
             code->number[r][i] = -1;
@@ -139,11 +138,25 @@ int protocol_number(const struct plan *p, const struct protocol_code *code, cons
     return trip > code->class[n].least ? trip : code->class[n].least;
 }
 
+/* Whether the next of the place's chunks goes out in this turn of the loop around: see `part` of a WHEN. */
+static bool goes_out(const struct plan *p, int role, const struct protocol_flow *flow)
+{
+    const struct plan_step *s = &p->role[role].step[flow->step];
+    const struct protocol_late *late = &flow->late[protocol_late_place(p, s)];
+    int d = flow->depth - 1;
+    while (d >= 0 && p->role[role].step[flow->loop[d].begin].op != PLAN_LOOP)
+        d--;
+    return d < 0 ||
+           (int64_t)s->part * late->all * flow->loop[d].turn >= (int64_t)(late->all - late->left) * flow->loop[d].end;
+}
+
 int protocol_turns(const struct plan *p, const struct protocol_code *code, const struct protocol_trips *trips, int role,
                    const struct protocol_flow *flow)
 {
     const struct plan_step *s = &p->role[role].step[flow->step];
     int number = protocol_number(p, code, trips, role, flow);
+    if (s->op == PLAN_WHEN && s->part && protocol_late_place(p, s) >= 0 && !goes_out(p, role, flow))
+        return 0;
     return s->op == PLAN_LOOP ? number : number > s->count;
 }
 

@@ -41,7 +41,7 @@ enum protocol_late_fault protocol_hold(const struct plan *p, const struct plan_s
     }
     if (late->packed != s->count)
         return LATE_NOT_PACKED;
-    *late = (struct protocol_late){.left = s->count};
+    *late = (struct protocol_late){.left = s->count, .all = s->count};
     return LATE_FINE;
 }
 

@@ -319,9 +319,12 @@ static bool meet(struct run *x, struct thread *t, bool waits)
     return true;
 }
 
-/* The loop's variable is one that a loop around it counts: it goes on. */
+/* The loop's variable is one that a loop around it counts, or the loop takes a part of its turns in each trip of the
+ * one right around it: it goes on. */
 static bool goes_on(const struct plan_role *role, const struct thread *t, int loop)
 {
+    if (role->step[loop].part && t->flow.depth > 0 && t->flow.loop[t->flow.depth - 1].begin + 1 == loop)
+        return true;
     for (int d = 0; d < t->flow.depth; d++)
         if (role->step[t->flow.loop[d].begin].loop == role->step[loop].loop)
             return true;

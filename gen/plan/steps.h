@@ -78,6 +78,8 @@ struct plan_step {
                   MMA: enum plan_start */
     int less;  /* LOOP: trips that are peeled off */
     int most;  /* LOOP: more trips than these are never left for it; 0: not known */
+    int part;  /* LOOP right in one of a count: its trips end behind (that one's trip + 1) / part of all; 0: it takes
+                  all. WHEN with a late place: chunks go out within the first 1 / part of the trips; 0: one a trip */
     int share; /* LOOP: instances that take its turns in turn; 0: each instance takes all */
     int only;  /* BARRIER, BARRIER_ARRIVE: plan_some(instance) that alone makes it, or PLAN_NEXT; 0: all */
 
@@ -88,7 +90,8 @@ struct plan_step {
     int shift; /* GLOBAL that loads: vectors in memory begin so many elements before the threads' own. TOUCH of
                   windows: the tile begins so many elements within a vector of `window`, and ends in window2 */
     int more;  /* GLOBAL that loads a window: rows of a thread beyond the tile's; see plan_place.more */
-    int window, window2; /* TOUCH of windows: plan_some(index into plan.place) */
+    int window, window2; /* TOUCH of windows: plan_some(index into plan.place). Of a step for ranks and segments
+                            of rows: window, the place of what is counted, or of the numbers that name columns */
     int skip, skip2;     /* rows of them before the tile's */
     int loop;            /* LOOP: plan_some(index into plan.loop), its variable and range. MMA, RELEASE, FILL: the
                             loop whose turns decide, where least, back or ahead says so */

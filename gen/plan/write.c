@@ -327,6 +327,7 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         {"least", step->least, 0},
         {"less", step->less, 0},
         {"most", step->most, 0},
+        {"part", step->part, 0},
         {"share", step->share, 0},
         {"only", step->only == PLAN_NEXT ? -1 : plan_number(step->only), -1},
         {"layout", plan_number(step->layout), -1},

@@ -131,8 +131,11 @@ static struct known of_operation(struct order *o, int number)
         return inner_result(o, op->loop);
     case PROGRAM_LOAD:
         return is_free;
+    case PROGRAM_SEGMENT:
+        return is_free_tile(o, &op->arg[0]) && is_free_tile(o, &op->arg[1]) ? is_free : unknown;
     case PROGRAM_PICK:
     case PROGRAM_GATHER:
+    case PROGRAM_RANK:
         return is_free_tile(o, &op->arg[0]) ? is_free : unknown;
     case PROGRAM_REDUCE:
         k = look(o, op->arg[0].node);

@@ -110,12 +110,20 @@ static const char *reduction_name(const struct program_op *op)
     return name[op->over_rows][op->reduction];
 }
 
+static const char *name_of(const struct program_op *op)
+{
+    static const char *const segment[PROGRAM_REDUCTIONS] = {"row_segment_sum", "row_segment_max", "row_segment_min"};
+    return op->kind == PROGRAM_REDUCE    ? reduction_name(op)
+           : op->kind == PROGRAM_SEGMENT ? segment[op->reduction]
+           : op->window.dims             ? "im2col"
+                                         : program_kinds[op->kind].name;
+}
+
 static void put_call(const struct printer *w, const struct program_op *op)
 {
     const struct program_kind_info *info = &program_kinds[op->kind];
     bool access = op->tensor >= 0;
-    const char *name = op->window.dims ? "im2col" : info->name;
-    fprintf(w->out, "%s(", op->kind == PROGRAM_REDUCE ? reduction_name(op) : name);
+    fprintf(w->out, "%s(", name_of(op));
     if (access)
         put_access(w, op);
     if (op->window.dims)

@@ -82,15 +82,17 @@ struct program_op {
 
     struct program_tile arg[3]; /* DOT: a (m x k), b (k x n), c (node -1: zero). GATHER: the row numbers (rows x 1,
                                    INT). STORE: the value, of the place's extents or 1. SCATTER_ADD: value, row
-                                   numbers, key (node -1: any order). REDUCE, TRANSPOSE, STAGE: the operand */
+                                   numbers, key (node -1: any order). REDUCE, TRANSPOSE, STAGE: the operand. RANK:
+                                   INT of 32 bits without edges; INT32_MAX stands where x is not valid. SEGMENT: x
+                                   and its numbers, likewise; the number is -1 where either is not valid */
     /* LOAD, GATHER, STORE, STORE_ADD, SCATTER_ADD */
     int tensor;                                  /* of the kernel; -1 */
     struct program_coordinate at[SPEC_MAX_RANK]; /* by dim, memory order */
     int gathered;                                /* GATHER, SCATTER_ADD: the dim that the row numbers address */
     struct spec_window window; /* LOAD by im2col: rows are windows, `at` is pixels of the result, taps, channels */
-    /* REDUCE */
+    /* REDUCE, SEGMENT */
     enum program_reduction reduction;
-    bool over_rows; /* to 1 x columns; else to rows x 1 */
+    bool over_rows; /* REDUCE: to 1 x columns; else to rows x 1 */
     /* LOOP, PARAM, END, RESULT */
     int loop;           /* PARAM, END, RESULT: their LOOP */
     int which;          /* PARAM, RESULT: which carried value */

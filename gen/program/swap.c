@@ -232,6 +232,10 @@ static void computed(struct swap *s, int number)
     case PROGRAM_PICK:
         fail(s, number, "has columns that are picked");
         break;
+    case PROGRAM_RANK:
+    case PROGRAM_SEGMENT:
+        fail(s, number, "has rows whose elements are ranked or summed by number");
+        break;
     default:
         fail(s, number, "has rows that go to rows by number");
     }

@@ -1,7 +1,8 @@
 /* Between the files of the tracer: trace.c (a kernel's program from its table), trace_ops.c (the words of programs),
  * trace_fields.c (axes, tile, grid, ahead, via), trace_family.c (families that are modules), trace_access.c
  (coordinates), trace_loop.c (loops), trace_tile.c (shapes, indices, edges), trace_lua.c
- * (what plain Lua must not decide by), trace_check.c (what a whole program must fulfil).
+ * (what plain Lua must not decide by), trace_rank.c (ranks and segments of rows), trace_check.c (what a whole program
+ * must fulfil).
  *
 
  * They run below sandbox_try: an error leaves through longjmp, so whatever is allocated hangs on the spec's arena, on
@@ -123,6 +124,17 @@ void trace_open_load(struct reader *r, bool open);
 struct spec_tensor *trace_read(struct trace *t, int tensor, const char *word);
 
 void trace_expect_arguments(lua_State *L, const char *word, int least, int most, const char *form);
+
+/* The operand at `index`, whose extents must be known by now. */
+struct program_tile trace_take_known(struct trace *t, int index, const char *word);
+
+/* Indices of a result of which one direction remains: those that do not run along `gone`. */
+void trace_keep_indices(struct trace *t, struct program_tile *tile, enum expr_op gone, enum expr_op kept);
+
+/* ---- trace_rank.c ------------------------------------------------------------------------------------------------ */
+
+int trace_rank(lua_State *L);    /* row_rank(x) */
+int trace_segment(lua_State *L); /* row_segment_sum(x, numbers), ...; upvalue: enum program_reduction */
 
 /* ---- trace_window.c --------------------------------------------------------------------------------------------- */
 

@@ -89,7 +89,8 @@ static void find_live(struct check *c)
 static bool gives_tile(enum program_kind kind)
 {
     return kind == PROGRAM_LOAD || kind == PROGRAM_GATHER || kind == PROGRAM_DOT || kind == PROGRAM_REDUCE ||
-           kind == PROGRAM_TRANSPOSE || kind == PROGRAM_STAGE || kind == PROGRAM_PICK;
+           kind == PROGRAM_TRANSPOSE || kind == PROGRAM_STAGE || kind == PROGRAM_PICK || kind == PROGRAM_RANK ||
+           kind == PROGRAM_SEGMENT;
 }
 
 /* The PARAM or RESULT of carried value i. */

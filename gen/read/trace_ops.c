@@ -20,7 +20,7 @@ int trace_append(struct trace *t, const struct program_op *op, const char *word)
 {
     struct reader *r = t->r;
     struct program *p = t->p;
-    if (r->fused && op->kind == PROGRAM_REDUCE)
+    if (r->fused && (op->kind == PROGRAM_REDUCE || op->kind == PROGRAM_RANK || op->kind == PROGRAM_SEGMENT))
         sandbox_fault(r->L, "PROGRAM-CALL", word,
                       "%s is of a whole tile, and %s computes element by element; write it in a program of your own",
                       word, r->fused);
@@ -103,8 +103,7 @@ static bool refuse_dtype(struct trace *t, struct spec_tensor *tensor, enum tw_dt
     return true;
 }
 
-/* An operand whose extents must be known by now. */
-static struct program_tile take_known(struct trace *t, int index, const char *word)
+struct program_tile trace_take_known(struct trace *t, int index, const char *word)
 {
     struct program_tile tile = trace_take(t, index);
     if ((!tile.rows || !tile.columns) && !t->provisional)
@@ -291,7 +290,7 @@ static int scatter_add(lua_State *L)
     op.arg[0] = take_stored(t, "scatter_add", &a, rank + 2);
     op.arg[1] = a.numbers;
     if (lua_gettop(L) == rank + 3) {
-        op.arg[2] = take_known(t, rank + 3, "scatter_add");
+        op.arg[2] = trace_take_known(t, rank + 3, "scatter_add");
         if (t->p->graph->node[op.arg[2].node].type != EXPR_INT || op.arg[2].columns != 1)
             sandbox_fault(L, "PROGRAM-DTYPE", "scatter_add",
                           "the key of scatter_add is a whole number for each row, n x 1: sums are made in its order");
@@ -303,8 +302,7 @@ static int scatter_add(lua_State *L)
 
 /* ---- dot, reductions, transposition ---------------------------------------------------------------------------- */
 
-/* Indices of a result of which one direction remains: those that do not run along `gone`. */
-static void keep_indices(struct trace *t, struct program_tile *tile, enum expr_op gone, enum expr_op kept)
+void trace_keep_indices(struct trace *t, struct program_tile *tile, enum expr_op gone, enum expr_op kept)
 {
     for (int i = 0; i < SPEC_MAX_AXES; i++)
         if (tile->index[i] >= 0 && trace_has(t, tile->index[i], gone))
@@ -431,13 +429,13 @@ static int dot(lua_State *L)
     struct trace *t = trace_of(L, "dot");
     trace_expect_arguments(L, "dot", 2, 3, "dot(a, b) or dot(a, b, c)");
     struct program_op op = trace_op(PROGRAM_DOT);
-    struct program_tile a = op.arg[0] = take_known(t, 1, "dot"), b = op.arg[1] = take_known(t, 2, "dot");
+    struct program_tile a = op.arg[0] = trace_take_known(t, 1, "dot"), b = op.arg[1] = trace_take_known(t, 2, "dot");
     check_operands(t, &op.arg[0], &op.arg[1]);
     check_square(t, &op.arg[0], &op.arg[1]);
     a.dtype = op.arg[0].dtype;
     b.dtype = op.arg[1].dtype;
-    keep_indices(t, &a, EXPR_COLUMN, EXPR_ROW);
-    keep_indices(t, &b, EXPR_ROW, EXPR_COLUMN);
+    trace_keep_indices(t, &a, EXPR_COLUMN, EXPR_ROW);
+    trace_keep_indices(t, &b, EXPR_ROW, EXPR_COLUMN);
     op.tile = program_no_tile;
     op.tile.rows = a.rows;
     op.tile.columns = b.columns;
@@ -475,13 +473,13 @@ static int reduce(lua_State *L)
     struct trace *t = trace_of(L, word);
     trace_expect_arguments(L, word, 1, 1, "row_sum(tile)");
     struct program_op op = trace_op(PROGRAM_REDUCE);
-    op.arg[0] = take_known(t, 1, word);
+    op.arg[0] = trace_take_known(t, 1, word);
     refuse_condition(t, &op.arg[0], word);
     op.reduction = reductions[which].reduction;
     op.over_rows = reductions[which].over_rows;
     op.tile = op.arg[0];
     enum expr_op gone = op.over_rows ? EXPR_ROW : EXPR_COLUMN, kept = op.over_rows ? EXPR_COLUMN : EXPR_ROW;
-    keep_indices(t, &op.tile, gone, kept);
+    trace_keep_indices(t, &op.tile, gone, kept);
     *(op.over_rows ? &op.tile.rows : &op.tile.columns) = 1;
     *(op.over_rows ? &op.tile.valid_row : &op.tile.valid_column) = -1;
     if (op.reduction == PROGRAM_SUM)
@@ -496,7 +494,7 @@ static int transpose(lua_State *L)
     struct program_op op = trace_op(PROGRAM_TRANSPOSE);
     if (lua_gettop(L) != 1)
         luaL_error(L, "t takes no arguments: tile:t()");
-    struct program_tile a = op.arg[0] = take_known(t, 1, "t");
+    struct program_tile a = op.arg[0] = trace_take_known(t, 1, "t");
     struct trace_leaves swap = {made(t->r, expr_leaf(t->p->graph, EXPR_COLUMN, EXPR_INT, 0)),
                                 made(t->r, expr_leaf(t->p->graph, EXPR_ROW, EXPR_INT, 0)), NULL};
     op.tile = a;
@@ -515,7 +513,7 @@ static int pick(lua_State *L)
     struct trace *t = trace_of(L, "pick");
     trace_expect_arguments(L, "pick", 2, 2, "pick(tile, column)");
     struct program_op op = trace_op(PROGRAM_PICK);
-    op.arg[0] = take_known(t, 1, "pick");
+    op.arg[0] = trace_take_known(t, 1, "pick");
     const struct expr_node *n = &t->p->graph->node[op.arg[0].node];
     if (n->op != EXPR_TILE || (t->p->op[n->integer].kind != PROGRAM_LOAD && !t->provisional))
         sandbox_fault(L, "PROGRAM-CALL", "pick", "pick takes a tile as it was loaded; pick first, and compute then");
@@ -539,7 +537,7 @@ static int stage(lua_State *L)
     struct trace *t = trace_of(L, "stage");
     trace_expect_arguments(L, "stage", 1, 1, "stage(tile)");
     struct program_op op = trace_op(PROGRAM_STAGE);
-    op.arg[0] = take_known(t, 1, "stage");
+    op.arg[0] = trace_take_known(t, 1, "stage");
     refuse_condition(t, &op.arg[0], "stage");
     op.tile = op.arg[0];
     return push_op(t, &op, "stage");

@@ -83,6 +83,8 @@ static double trips(const struct plan *p, const struct plan_step *s, const int64
     if (!expr_eval_int(&p->fused, node, symbol, &value))
         return unknown;
     value -= s->less;
+    if (s->part)
+        value /= s->part;
     return value > 0 ? (double)value : 0.0;
 }
 

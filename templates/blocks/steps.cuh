@@ -120,6 +120,8 @@ const int ${name}_turns = ${turns};
     const int ${element.name} = ${element.value};
 //@     end
 //@ end
+//@ -- Whether the loop that begins at step i is one over chunks, in front of each of which another turns on.
+//@ local function shares_turns(i) return i < #role.step and opt(role.step[i + 1], "part", 0) > 0 end
 //@ -- The variables of the loops right inside of the one that begins at `first`. A loop in a loop of the same variable
 //@ -- counts it on.
 //@ local function variables(first)
@@ -130,7 +132,9 @@ const int ${name}_turns = ${turns};
 //@         local op = step.op
 //@         local name = op == "loop" and has(step, "loop") and model.loop[step.loop + 1].name or ""
 //@         local right = name ~= "" and name ~= own
-//@         for k = 1, right and #open or 0 do right = right and (open[k] == "when" or open[k] == name) end
+//@         for k = 1, right and #open or 0 do
+//@             right = right and (open[k] == "when" or open[k] == "shares" or open[k] == name)
+//@         end
 //@         if right then
 //@             local range = fragment_uniform("t" .. i .. "_", begin_of(model.loop[step.loop + 1]), step.node)
 //@             local statements, from, turns, call = range.at, range[1], as_int(range[2]), step.call
@@ -153,7 +157,8 @@ const int ${name}_turns = ${turns};
     const int ${call}_turns = ${turns};
 //@             end
 //@         end
-//@         if op == "loop" or op == "when" then open[#open + 1] = name == "" and op or name
+//@         if op == "loop" and shares_turns(i) then open[#open + 1] = "shares"
+//@         elseif op == "loop" or op == "when" then open[#open + 1] = name == "" and op or name
 //@         elseif op == "end" then open[#open] = nil end
 //@     end
 //@ end
@@ -1054,6 +1059,16 @@ ${other.rows}
 //@     end
 //@     return classes[name] .. "_turns"
 //@ end
+//@ -- The variables that count the turns of the loop around step i, and say how many there are.
+//@ local function loop_around(i)
+//@     local depth = 0
+//@     for k = i - 1, 1, -1 do
+//@         local step = role.step[k]
+//@         if step.op == "end" then depth = depth + 1
+//@         elseif (step.op == "loop" or step.op == "when") and depth > 0 then depth = depth - 1
+//@         elseif step.op == "loop" then return model.loop[step.loop + 1].name .. "_turn", step.call .. "_turns" end
+//@     end
+//@ end
 //@ -- Whether the value is read from data, and whether it is one for the whole item, whatever the turn of a loop.
 //@ local function origin(node)
 //@     local n = model.fused[node + 1]
@@ -1384,12 +1399,17 @@ while (items_next(args, items${next_item})) {
 //@         local start = from == "0" and "" or from .. " + "
 //@         local sign = has(loop, "first") and "_first - " or "_first + "
 //@         if counted_from_first(loop) then start = loop.name .. sign end
-//@         local single = opt(step, "most", 0) == 1
+//@         local single, part, last = opt(step, "most", 0) == 1, opt(step, "part", 0), call .. "_turns"
+//@         if part > 0 then
+//@             last = call .. "_until"
+//@             local up = part - 1
+const int ${last} = ((chunk + 1) * ${call}_turns + ${up}) / ${part};
+//@         end
 //@         if single then
 if (${loop.name}_turn < ${call}_turns) {
 //@         else
 #pragma unroll 1
-for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
+for (; ${loop.name}_turn < ${last}; ++${loop.name}_turn) {
 //@         end
     ${loop.name} = ${start}${loop.name}_turn * ${loop.step};
 //@         variables(i)
@@ -1403,6 +1423,10 @@ for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
 //@         if op == "loop" and chunks > 1 then
 #pragma unroll 1
 while (${place}_next < ${chunks}) {
+//@         elseif opt(step, "part", 0) > 0 and chunks > 1 then
+//@             local turn, turns = loop_around(i)
+//@             local by = step.part * chunks
+if (${place}_next < ${chunks} && ${turn} * ${by} >= ${place}_next * ${turns}) {
 //@         else
 if (${place}_next < ${chunks}) {
 //@         end
@@ -1432,6 +1456,11 @@ bool parts_rows = false;
 #pragma unroll ${ahead}
 for (int part = 1; ${more}; ++part) {
 //@         deeper()
+//@     elseif op == "loop" and shares_turns(i) then
+//@         opened[#opened + 1] = { chunks_of = model.tensor[call] }
+#pragma unroll 1
+for (int chunk = 0; chunk < ${step.count}; ++chunk) {
+//@         deeper()
 //@     elseif op == "loop" then
 //@         local brings = source and role.step[i + 1].op == "expect"
 //@         opened[#opened + 1] = { guarded = brings }
@@ -1444,7 +1473,8 @@ if (${source}_issues() && elect_one()) {
 //@         for j = i, ended(i) do if role.step[j].op == "store" then read_once(j) end end
 //@         local across = step.count // stacked
 //@         local pairs = chunk_columns(storing) // 8
-//@         local unroll = is_long(i) and 1 or step.count
+//@         -- A residual's chunks pass under no products, and the moves that choose would cost 1 % at 4096^3.
+//@         local unroll = is_long(i) and not source and 1 or step.count
 #pragma unroll ${unroll}
 for (int chunk = 0; chunk < ${step.count}; ++chunk) {
 //@         if all_lanes then
@@ -1512,6 +1542,13 @@ if (threadIdx.x < 32 && elect_one())
 ${call}(${ring}_fill);
 //@         end
 //@     elseif op == "expect" and ring == source then
+//@         if role.step[i - 1].op ~= "loop" then
+//@             local across = model.ring[source].stages // blocks
+//@             local pairs = chunk_columns(opened[#opened].chunks_of) // 8
+if (${source}_issues() && elect_one()) {
+    const int block = chunk / ${across}, first_pair = chunk % ${across} * ${pairs};
+//@             deeper()
+//@         end
 ${call}(consumer, chunk);
 //@     elseif op == "expect" then
 //@         if one_of then
@@ -1574,6 +1611,10 @@ ${call}(${ring}_stage);
 //@         local places = table.concat(list, ", ")
 ${statements}
 ${call}(args, consumer, chunk, ${places});
+//@         if role.step[i - 2].op ~= "loop" then
+//@             shallower()
+}
+//@         end
 //@     elseif op == "fill" and model.ring[ring].filler == "peers" then
 ${call}(${ring}_fill, ${step.place}, consumer);
 ${ring}_advance(${ring}_fill);

@@ -154,6 +154,13 @@ APART static int refuse(const struct together *all, const struct view *v, int i)
     return -1;
 }
 
+/* Whether 64 bits count the product of two numbers above 0. Of two small ones without the division, which takes a host
+ * 10 to 90 clocks. */
+INLINE int countable(int64_t a, int64_t b)
+{
+    return ((uint64_t)(a | b) >> 31) == 0 || a <= INT64_MAX / b;
+}
+
 /* Takes the strides of all dimensions but the last, 0 where none is looked at. Returns whether the tensor is one for
  * this place, whatever its sizes. */
 INLINE int fits(struct together *all, const struct view *v, const struct expected *e, int rank, int64_t *stride)
@@ -172,7 +179,7 @@ INLINE int fits(struct together *all, const struct view *v, const struct expecte
     }
     for (d = rank - 1; d >= 0; d--) {
         int64_t extent = t->shape[d], own = t->stride ? t->stride[d] : dense;
-        if (extent < 0 || (extent > 1 && dense > INT64_MAX / extent))
+        if (extent < 0 || (extent > 1 && !countable(dense, extent)))
             return 0;
         empty |= extent == 0;
         own = extent > 1 ? own : 0; /* else it says nothing */

@@ -31,7 +31,9 @@ for name, epilogue in pairs(value) do
 end
 kernel "late" { like = plain, pipeline = { store = "late" } }
 kernel "late_bias_tanh" { like = plain, pipeline = { store = "late" }, bias = bias, epilogue = value.bias_tanh }
-kernel "late_bias_approx" { like = plain, pipeline = { store = "late" }, bias = bias, epilogue = value.bias_approx }
+for name, cache in pairs { late_bias_approx = {}, late_bias_approx_first = { D = "evict_first" } } do
+  kernel(name) { like = plain, pipeline = { store = "late" }, cache = cache, bias = bias, epilogue = value.bias_approx }
+end
 -- R by bulk copies into the buffers that D leaves by, all of an item's chunks: a stage less.
 for _, name in ipairs { "residual", "bias_tanh_R", "bias_approx_R" } do
   local fields = { like = plain, pipeline = { stages = 3 }, R = R, via = { R = "bulk" }, epilogue = value[name] }

@@ -46,5 +46,35 @@ ok $? "column_sum without its barrier is an unordered read" "$work/out"
     ! run_broken &&
     grep -q '^hazard UNORDERED-READ' "$work/out"
 ok $? "transpose without its barrier is an unordered read" "$work/out"
+
+# Ranks and segments of rows that several warps hold: each meeting of the threads alone. The last of by_number is for
+# the proof, which does not know that a thread reads no columns but its own.
+shipped=$PWD/tests/rows/ranks.lua
+for kernel in ranked_wide:8:8 by_rank:4:4 by_number:3:2; do
+    meetings=${kernel#*:} kernel=${kernel%%:*} nth=0
+    "$program" gen "$shipped" --kernel "$kernel" --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+    text=$work/gen/$kernel.sm_90a.cu
+    [ "$(grep -c '__syncthreads();' "$text")" -eq "${meetings%:*}" ]
+    ok $? "$kernel meets ${meetings%:*} times" "$work/out"
+    while [ "$nth" -lt "${meetings#*:}" ]; do
+        nth=$((nth + 1))
+        awk -v nth="$nth" '/__syncthreads\(\);/ && ++n == nth { next } { print }' "$text" >"$work/broken.cu"
+        ! run_broken && grep -q '^hazard UNORDERED' "$work/out"
+        ok $? "$kernel without its meeting $nth is an unordered access" "$work/out"
+    done
+done
+# And arithmetic: a value that counts itself, one column too few, a bit of another place.
+"$program" gen "$shipped" --kernel ranked --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+wrong() {
+    sed "$2" "$work/gen/$1.sm_90a.cu" >"$work/broken.cu"
+    ! cmp -s "$work/gen/$1.sm_90a.cu" "$work/broken.cu" && ! run_broken && grep -q '^FAILED' "$work/out"
+    ok $? "$1: seen where '$2'" "$work/out"
+}
+wrong ranked 's/setp.lt.s32 less/setp.le.s32 less/'
+wrong ranked 's/(1u << bits) - 1/(2u << bits) - 1/'
+wrong ranked 's/chunk < 64;/chunk < 60;/'
+wrong ranked 's|atomicOr(from + rank\(.*\) / 32, 1u << rank.* % 32)|atomicOr(from + rank\1 / 32, 1u)|'
+wrong ranked 's/< 64u)/< 8u)/'
+wrong by_number 's/if ((u32)column_of\(.*\) < 32u)/if (column_of\1 < 32)/'
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -76,5 +76,9 @@ broken "no fence behind what is read and written" PROXY-FENCE "$(in_kernel 'd_fe
 broken "the chunk is not written yet" UNORDERED-READ "$(in_kernel 'd_barrier\(.*\);' ';')"
 broken "rows of the item above" "$wrong" \
     "$(in_kernel 'consumer, chunk, at_m' 'consumer, chunk, at_m - 128')"
+broken "a chunk has more turns in front of it than there are" DEADLOCK \
+    "$(in_kernel '\* k_first_turns' '* 4 * k_first_turns')"
+broken "a chunk asked for in front of the item's first turn, while the last one's are stored" UNORDERED-WRITE \
+    "$(in_kernel 'd_wait_0\(\);' 'if (chunk) d_wait_0();')" late
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -148,39 +148,56 @@ bool derive_brings_source(const struct derive *d, int loop)
     return d->source && main_loop(d) >= 0 && (loop < 0 || main_loop(d) == loop);
 }
 
-int derive_bring_source(struct derive *d)
+/* Into the buffer of the chunk in hand. */
+static int bring(struct derive *d)
 {
     struct plan *p = d->work.l->plan;
     const struct plan_ring *ring = &p->ring[d->source_ring];
     const struct plan_tensor *t = &p->tensor[plan_number(d->source)];
-    const int tensor = plan_number(d->source);
     int status = 0;
     struct plan_step fill = {.op = PLAN_FILL,
                              .ring = d->source_ring,
-                             .tensor = tensor,
+                             .tensor = plan_number(d->source),
                              .count = t->tile_bytes,
                              .call = plan_text(p, "%s_fetch", t->name),
                              .why = "under the item's products"};
     for (int k = 0; k < t->rank && !status; k++)
         fill.at[k] = derive_built(d, d->source_of, d->work.op[d->source_of].at[k], 0, &status);
-    const struct plan_step step[] = {
-        {.op = PLAN_STORE_WAIT,
-         .ring = plan_number(ring->into),
-         .tensor = -1,
-         .call = "d_wait_0",
-         .why = "bulk stores of the item before may still read the buffers"},
-        {.op = PLAN_LOOP,
-         .ring = -1,
-         .tensor = -1,
-         .count = ring->stages,
-         .call = p->tensor[d->work.program->op[d->source_of].tensor].name},
-        {.op = PLAN_EXPECT, .ring = d->source_ring, .tensor = -1, .count = ring->tx_bytes, .call = "source_expect"},
-        fill,
-        {.op = PLAN_END, .ring = -1, .tensor = -1},
-    };
-    for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
-        status = derive_emit(d, d->consumer, step[i]);
-    return status;
+    const struct plan_step expect = {
+        .op = PLAN_EXPECT, .ring = d->source_ring, .tensor = -1, .count = ring->tx_bytes, .call = "source_expect"};
+    status = status ? status : derive_emit(d, d->consumer, expect);
+    return status ? status : derive_emit(d, d->consumer, fill);
+}
+
+static int wait_for_stores(struct derive *d)
+{
+    const struct plan_ring *ring = &d->work.l->plan->ring[d->source_ring];
+    return derive_emit(d, d->consumer,
+                       (struct plan_step){.op = PLAN_STORE_WAIT,
+                                          .ring = plan_number(ring->into),
+                                          .tensor = -1,
+                                          .call = "d_wait_0",
+                                          .why = "bulk stores of the item before may still read the buffers"});
+}
+
+int derive_bring_chunk(struct derive *d)
+{
+    int status = wait_for_stores(d);
+    return status ? status : bring(d);
+}
+
+int derive_bring_source(struct derive *d)
+{
+    const struct plan *p = d->work.l->plan;
+    const struct plan_step loop = {.op = PLAN_LOOP,
+                                   .ring = -1,
+                                   .tensor = -1,
+                                   .count = p->ring[d->source_ring].stages,
+                                   .call = p->tensor[d->work.program->op[d->source_of].tensor].name};
+    int status = wait_for_stores(d);
+    status = status ? status : derive_emit(d, d->consumer, loop);
+    status = status ? status : bring(d);
+    return status ? status : derive_emit(d, d->consumer, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
 }
 
 int derive_take_source(struct derive *d, int op, int width)

@@ -17,6 +17,7 @@ int derive_reads(struct derive *d, const struct plan_step *write, int width, str
  */
 bool derive_brings_source(const struct derive *d, int loop);
 int derive_bring_source(struct derive *d);                   /* all chunks of an item, once its buffers are free */
+int derive_bring_chunk(struct derive *d);                    /* the one in hand, in a loop over them */
 int derive_take_source(struct derive *d, int op, int width); /* in front of the STORE's arithmetic: the next chunk */
 
 #endif

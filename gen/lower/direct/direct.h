@@ -3,9 +3,9 @@
  * One role of threads runs the program's operations in their order. Tiles that are loaded, reduced or carried have a
  * place in registers, in a layout by vectors of neighbouring columns (plan_layout); expressions have none and are
  * evaluated at their use. lower_direct.c walks the operations; direct_step.c, direct_reduce.c and direct_loop.c make
- * the steps, direct_pairs.c those of two elements at once; direct_layout.c chooses vectors, threads and layouts;
- * direct_value.c says an expression of the program in leaves of the Plan; direct_keep.c finds tiles that several loops
- * load.
+ * the steps, direct_rank.c those of ranks and segments of rows, direct_pairs.c those of two elements at once;
+ * direct_layout.c chooses vectors, threads and layouts; direct_value.c says an expression of the program in leaves of
+ * the Plan; direct_keep.c finds tiles that several loops load.
  */
 #ifndef TW_GEN_LOWER_DIRECT_DIRECT_H
 #define TW_GEN_LOWER_DIRECT_DIRECT_H
@@ -61,15 +61,20 @@ struct direct {
     int most_loaded, gathered;         /* `gathered` of the body in hand: of rows by numbers */
     bool op_ahead;                     /* what is loaded is a later turn's */
     int *memo, *stamp, stamps;
-    int *kept;      /* by operation: plan_some(place) of a load whose tiles stay for later loops */
-    bool swapped;   /* ROW and COLUMN change places in what is imported */
+    int *kept;    /* by operation: plan_some(place) of a load whose tiles stay for later loops */
+    bool swapped; /* ROW and COLUMN change places in what is imported */
     struct direct_word word[DIRECT_MAX_WORDS];
     int word_count;
-    int layout;     /* of the step in hand; -1: any */
+    int layout; /* of the step in hand; -1: any */
     struct direct_number {
         int node, place; /* of plan.fused; plan_some */
-    } *number;           /* row numbers of the body in hand that have places, where many are a number apart */
+    } * number;          /* row numbers of the body in hand that have places, where many are a number apart */
     int number_count;
+    struct direct_operand {
+        int node, place;   /* of the program's graph; plan_some */
+        int64_t otherwise; /* where threads have more than the tile */
+    } * operand;           /* what ranks and segments of the body in hand take, which others read there too */
+    int operand_count;
     bool scattered; /* many rows by numbers for each row of a tile */
     int shapes;     /* layouts at first in plan.layout; behind them those of rows that threads have whole */
     int whole_row;  /* plan_some(layout of such rows) of the load in hand; 0: it is none */
@@ -200,6 +205,11 @@ int direct_begin_reduction(struct direct *d, int op);
 int direct_reduce(struct direct *d, int op);
 int direct_complete(struct direct *d, const int *op, int count);
 int direct_transpose(struct direct *d, int op);
+
+/* ---- direct_rank.c ----------------------------------------------------------------------------------------------- */
+
+int direct_rank(struct direct *d, int op);
+int direct_segment(struct direct *d, int op);
 
 /* ---- direct_within.c --------------------------------------------------------------------------------------------- */
 

@@ -19,7 +19,7 @@ bool direct_is_plain(const struct direct *d, int loop)
     for (int i = loop + 1; i < d->program->op[loop].end; i++) {
         enum program_kind kind = d->program->op[i].kind;
         if (kind == PROGRAM_LOOP || (kind == PROGRAM_TRANSPOSE && !d->op[i].vector) || kind == PROGRAM_GATHER ||
-            (kind == PROGRAM_REDUCE && !d->op[i].part))
+            kind == PROGRAM_RANK || kind == PROGRAM_SEGMENT || (kind == PROGRAM_REDUCE && !d->op[i].part))
             return false;
     }
     return true;

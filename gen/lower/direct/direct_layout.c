@@ -53,6 +53,12 @@ static void use_tile(const struct program *p, struct direct_op *op, bool *reache
     use(p, op, reached, tile->node, turned);
 }
 
+/* What threads of a row tell each other about all of its elements. */
+static bool tells(const struct program_op *o)
+{
+    return o->kind == PROGRAM_RANK || o->kind == PROGRAM_SEGMENT;
+}
+
 void direct_survey(const struct program *p, struct direct_op *op, bool *reached)
 {
     for (int i = 0; i < p->op_count; i++) {
@@ -63,7 +69,7 @@ void direct_survey(const struct program *p, struct direct_op *op, bool *reached)
         const struct program_op *o = &p->op[i];
         bool takes = o->kind == PROGRAM_DOT || o->kind == PROGRAM_GATHER || o->kind == PROGRAM_STORE ||
                      o->kind == PROGRAM_STORE_ADD || o->kind == PROGRAM_SCATTER_ADD || o->kind == PROGRAM_REDUCE ||
-                     o->kind == PROGRAM_TRANSPOSE || o->kind == PROGRAM_STAGE;
+                     o->kind == PROGRAM_TRANSPOSE || o->kind == PROGRAM_STAGE || tells(o);
         for (int a = 0; takes && a < program_kinds[o->kind].arguments && a < 3; a++)
             if (o->arg[a].node >= 0)
                 use_tile(p, op, reached, &o->arg[a], op[i].vector);
@@ -260,9 +266,9 @@ int direct_vector(const struct spec *spec, const struct spec_kernel *kernel, str
             const struct program_op *o = &p->op[i];
             if (moves_columns(p, op, i))
                 fits = accesses_vectors(&m, kernel, op, i, &op[i].shift);
-            else if (o->kind == PROGRAM_REDUCE || (o->kind == PROGRAM_TRANSPOSE && !op[i].vector))
+            else if (o->kind == PROGRAM_REDUCE || tells(o) || (o->kind == PROGRAM_TRANSPOSE && !op[i].vector))
                 fits = (o->arg[0].columns == 1 || o->arg[0].columns % vector == 0) &&
-                       (o->kind == PROGRAM_REDUCE || o->arg[0].rows % vector == 0);
+                       (o->kind != PROGRAM_TRANSPOSE || o->arg[0].rows % vector == 0);
         }
         if (fits)
             return vector;
@@ -381,7 +387,7 @@ int direct_layouts(struct direct *d)
         return 3;
     for (int i = 0; i < p->op_count; i++) {
         const struct program_op *o = &p->op[i];
-        bool stores = writes(o) || o->kind == PROGRAM_REDUCE || o->kind == PROGRAM_TRANSPOSE;
+        bool stores = writes(o) || o->kind == PROGRAM_REDUCE || o->kind == PROGRAM_TRANSPOSE || tells(o);
         const struct program_tile *tile[2] = {&o->tile, stores ? &o->arg[0] : NULL};
         for (int t = 0; t < 2; t++)
             if (tile[t] && tile[t]->rows > 0 && !d->op[i].vector && !direct_is_picked(&d->op[i]) &&

@@ -39,7 +39,7 @@ static int begin_loop(struct direct *d, int number, int turns, bool kept, int le
     int loop = d->op[number].loop;
     d->around[d->depth++] = plan_number(loop);
     d->loaded[d->depth] = 0;
-    d->gathered = d->number_count = 0;
+    d->gathered = d->number_count = d->operand_count = 0;
     return direct_add_step(d, (struct plan_step){.op = PLAN_LOOP,
                                                  .ring = -1,
                                                  .tensor = -1,
@@ -56,7 +56,7 @@ static int begin_loop(struct direct *d, int number, int turns, bool kept, int le
 static int end_loop(struct direct *d)
 {
     d->depth--;
-    d->number_count = 0;
+    d->number_count = d->operand_count = 0;
     return direct_add_step(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
 }
 

@@ -33,7 +33,8 @@ static bool is_taken(const struct plan *p, const char *name)
         "part",   "group",   "auto",   "bool",    "break",  "case", "char",  "class",    "const",     "do",
         "double", "else",    "enum",   "float",   "for",    "if",   "int",   "long",     "new",       "short",
         "signed", "sizeof",  "static", "struct",  "switch", "this", "union", "unsigned", "void",      "while",
-        "row2",   "row3",    "row4",   "row5",    "u16",    "u32",     "u64",    "i64",     "u8",     "min",  "max"};
+        "row2",   "row3",    "row4",   "row5",    "u16",    "u32",  "u64",   "i64",      "u8",        "min",
+        "max",    "values",  "chunk",  "bits",    "below"};
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (strcmp(own[i], name) == 0)
             return true;
@@ -319,7 +320,7 @@ int direct_load_guarded(struct direct *d, int number, int place, int guard)
                              .call = "load"};
     int status = address(d, number, &step, o->tile.rows),
         inside = direct_within_tensor(d, o) ? direct_beyond(d, &o->tile, DIRECT_COLUMNS, -1)
-                                 : direct_validity(d, &o->tile, DIRECT_ROWS | DIRECT_COLUMNS);
+                                            : direct_validity(d, &o->tile, DIRECT_ROWS | DIRECT_COLUMNS);
     d->swapped = false;
     if (status || inside == -2)
         return status ? status : direct_failed(d, number);

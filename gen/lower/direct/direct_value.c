@@ -138,13 +138,24 @@ static int import_new(struct direct *d, const struct expr_node *n)
     }
 }
 
+/* The place that has the value already, for the threads in hand; 0: none. */
+static int operand_of(const struct direct *d, int node)
+{
+    for (int i = 0; i < d->operand_count && !d->swapped; i++)
+        if (d->operand[i].node == node &&
+            plan_number(d->plan->place[plan_number(d->operand[i].place)].layout) == d->layout)
+            return d->operand[i].place;
+    return 0;
+}
+
 static int import(struct direct *d, int node)
 {
     if (node < 0)
         return -1;
     if (d->stamp[node] == d->stamps)
         return d->memo[node];
-    int made = import_new(d, &d->program->graph->node[node]);
+    int place = operand_of(d, node);
+    int made = place ? leaf(d, EXPR_TILE, EXPR_INT, plan_number(place)) : import_new(d, &d->program->graph->node[node]);
     d->stamp[node] = d->stamps;
     d->memo[node] = made;
     return made;

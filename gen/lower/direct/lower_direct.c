@@ -37,6 +37,10 @@ static int lower_op(struct direct *d, int i)
         return direct_transpose(d, i);
     case PROGRAM_PICK:
         return direct_pick(d, i);
+    case PROGRAM_RANK:
+        return direct_rank(d, i);
+    case PROGRAM_SEGMENT:
+        return direct_segment(d, i);
     case PROGRAM_STAGE:
     case PROGRAM_PARAM:
     case PROGRAM_RESULT:

@@ -1,6 +1,7 @@
 /* An operand of a result's arithmetic that is a tile like the result, as a residual is: bulk copies bring it into the
- * very buffers that the result's chunks leave by, which are free from the item's first turn on. So its loads run under
- * the item's products, whole rows at a time, and take no shared memory; threads read a chunk where they write one.
+ * very buffers that the result's chunks leave by, which are free from the item's first turns on. So its loads run under
+ * the item's products, chunk by chunk in the first half of its turns, and take no shared memory; threads read a chunk
+ * where they write one.
  *
  * Every chunk of an item has a buffer of its own then: the next item's tile may come as soon as this one has left. What
  * it takes is room: of 64 rows by 256 columns of 16 bits, 32 KB a consumer.

@@ -542,13 +542,20 @@ static int reduce(struct meaning *m, int op_number)
     return 0;
 }
 
-static int transpose(struct meaning *m, int op_number)
+/* What takes its operands whole: TRANSPOSE, RANK, SEGMENT. */
+static int of_whole(struct meaning *m, int op_number)
 {
     const struct program_op *op = &m->p->op[op_number];
-    struct meaning_tape *tape = &m->operands[op_number].arg[0];
-    int status = materialise(m, op, tape, false, tape->type, tape->rows, tape->columns, &m->left);
-    if (!status)
-        meaning_turn(&m->left, tape->rows, tape->columns, &m->state.result[op_number]);
+    struct operands *o = &m->operands[op_number];
+    const bool turns = op->kind == PROGRAM_TRANSPOSE;
+    int64_t rows = op->arg[0].rows, columns = op->arg[0].columns;
+    int status = materialise(m, op, &o->arg[0], !turns, o->arg[0].type, rows, columns, &m->left);
+    if (!status && op->kind == PROGRAM_SEGMENT)
+        status = materialise(m, op, &o->arg[1], true, EXPR_INT, rows, columns, &m->right);
+    if (!status && turns)
+        meaning_turn(&m->left, rows, columns, &m->state.result[op_number]);
+    else if (!status)
+        meaning_rank(op, &m->left, &m->right, &m->state.result[op_number]);
     return status;
 }
 
@@ -699,7 +706,9 @@ static int run_operations(struct meaning *m, int from, int to)
             status = reduce(m, i);
             break;
         case PROGRAM_TRANSPOSE:
-            status = transpose(m, i);
+        case PROGRAM_RANK:
+        case PROGRAM_SEGMENT:
+            status = of_whole(m, i);
             break;
         case PROGRAM_PICK:
             meaning_pick(m->p, i, m->state.result);

@@ -134,6 +134,11 @@ void meaning_reduce_begin(struct meaning_reduction *r);
 int64_t meaning_reduce(struct meaning_reduction *r, const struct meaning_part *part);
 void meaning_reduce_end(struct meaning_reduction *r);
 
+/* What RANK or SEGMENT `op` gives of its operand, and of the numbers beside it, over the whole tile. Of a row in which
+ * one of them is not known exactly nothing is known. `value` is left in any order. */
+void meaning_rank(const struct program_op *op, struct meaning_cells *value, const struct meaning_cells *number,
+                  struct meaning_cells *result);
+
 /* ---- operands (meaning_tape.c) ----------------------------------------------------------------------------------- */
 
 /* What leaves read while a program runs. */

@@ -1,6 +1,7 @@
-/* Reductions along rows and columns, over the elements that are valid. */
+/* Reductions along rows and columns, over the elements that are valid; ranks and segments of rows. */
 #include "program/meaning/meaning.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { BITS = 24 };
@@ -133,4 +134,82 @@ void meaning_reduce_end(struct meaning_reduction *r)
         inexact = inexact || *bound != 0;
     }
     r->result.exact = r->result.zeroed = !inexact;
+}
+
+/* ---- ranks and segments ------------------------------------------------------------------------------------------ */
+
+static int by_value(const void *a, const void *b)
+{
+    int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+    return (x > y) - (x < y);
+}
+
+/* Values of the sorted row that are below `value`. */
+static int64_t below(const int64_t *sorted, int64_t count, int64_t value)
+{
+    int64_t first = 0;
+    while (first < count) {
+        int64_t middle = first + (count - first) / 2;
+        if (sorted[middle] < value)
+            first = middle + 1;
+        else
+            count = middle;
+    }
+    return first;
+}
+
+static void rank_row(int64_t *value, int64_t columns, int64_t *to)
+{
+    int64_t count = 0;
+    memcpy(to, value, sizeof *to * (size_t)columns);
+    qsort(value, (size_t)columns, sizeof *value, by_value);
+    for (int64_t c = 0; c < columns; c++)
+        if (!count || value[c] != value[count - 1])
+            value[count++] = value[c];
+    for (int64_t c = 0; c < columns; c++)
+        to[c] = below(value, count, to[c]);
+}
+
+static void segment_row(enum program_reduction reduction, const int64_t *value, const int64_t *number, int64_t columns,
+                        int64_t *to)
+{
+    for (int64_t c = 0; c < columns; c++)
+        to[c] = reduction == PROGRAM_SUM ? 0 : reduction == PROGRAM_MAX ? INT32_MIN : INT32_MAX;
+    for (int64_t c = 0; c < columns; c++) {
+        if (number[c] < 0 || number[c] >= columns)
+            continue;
+        int64_t *at = &to[number[c]];
+        if (reduction == PROGRAM_SUM)
+            *at = (int64_t)((uint64_t)*at + (uint64_t)value[c]);
+        else
+            *at = (reduction == PROGRAM_MAX) == (value[c] > *at) ? value[c] : *at;
+    }
+}
+
+static bool known(const struct meaning_cells *cells, int64_t first, int64_t count)
+{
+    for (int64_t i = first; i < first + count && !cells->exact; i++)
+        if (cells->bound[i] != 0)
+            return false;
+    return true;
+}
+
+void meaning_rank(const struct program_op *op, struct meaning_cells *value, const struct meaning_cells *number,
+                  struct meaning_cells *result)
+{
+    const int64_t columns = op->tile.columns;
+    bool exact = true;
+    for (int64_t first = 0; first < op->tile.rows * columns; first += columns) {
+        bool segment = op->kind == PROGRAM_SEGMENT;
+        bool fine = known(value, first, columns) && (!segment || known(number, first, columns));
+        if (segment)
+            segment_row(op->reduction, value->at.whole + first, number->at.whole + first, columns,
+                        result->at.whole + first);
+        else
+            rank_row(value->at.whole + first, columns, result->at.whole + first);
+        for (int64_t i = first; i < first + columns; i++)
+            result->bound[i] = fine ? 0 : (double)INFINITY;
+        exact = exact && fine;
+    }
+    result->exact = result->zeroed = exact;
 }

@@ -113,6 +113,27 @@ static void random_move(struct sample *s)
     keep(s, give(s, op, type_of(s, &a)));
 }
 
+/* Ranks of a row, or its sums by numbers, which are small so that some are columns. */
+static void random_rank(struct sample *s)
+{
+    struct value a = any_value(s), b = any_value(s), joined = join(s, a, b, -1);
+    struct program_op op = operation(draw(s, 2) ? PROGRAM_RANK : PROGRAM_SEGMENT);
+    bool segment = op.kind == PROGRAM_SEGMENT;
+    if (type_of(s, &a) != EXPR_INT || (segment && type_of(s, &b) != EXPR_INT) || a.valid_row >= 0 ||
+        a.valid_column >= 0 || joined.valid_row >= 0 || joined.valid_column >= 0)
+        return;
+    op.arg[0] = op.tile = tile_of(&a);
+    op.reduction = (enum program_reduction)draw(s, PROGRAM_REDUCTIONS);
+    for (int i = 0; segment && i < 2; i++) {
+        op.arg[i] = tile_of(i ? &b : &a);
+        op.arg[i].rows = op.tile.rows = joined.rows;
+        op.arg[i].columns = op.tile.columns = joined.columns;
+    }
+    if (segment)
+        op.arg[1].node = expr_binary(&s->g, EXPR_MOD, b.node, expr_int(&s->g, 7));
+    keep(s, give(s, op, EXPR_INT));
+}
+
 static void random_load(struct sample *s)
 {
     int row = draw(s, 2) ? expr_leaf(&s->g, EXPR_AT, EXPR_INT, 0) : expr_int(&s->g, (int64_t)draw(s, SIDE));
@@ -237,7 +258,7 @@ static void random_loop(struct sample *s)
 static void random_body(struct sample *s, int length)
 {
     for (int i = 0; i < length && s->p.op_count < MOST_OPS - 40; i++) {
-        switch (draw(s, 12)) {
+        switch (draw(s, s->ranks ? 16 : 12)) {
         case 0:
         case 1:
             random_load(s);
@@ -258,6 +279,12 @@ static void random_body(struct sample *s, int length)
             if (s->depth < 2)
                 random_loop(s);
             break;
+        case 12:
+        case 13:
+        case 14:
+        case 15:
+            random_rank(s);
+            break;
         default:
             random_elementwise(s);
         }
@@ -268,6 +295,7 @@ void random_program(struct sample *s, uint64_t seed)
 {
     static const int sides[] = {1, 3, 5, 8, 16};
     begin(s, sides[seed % 5], seed);
+    s->ranks = seed % 7 < 2; /* others can be swapped (program_swap) */
     for (int i = 0; i < 3; i++)
         random_load(s);
     keep(s, (struct value){expr_leaf(&s->g, EXPR_SCALAR, EXPR_REAL, 0), 1, 1, -1, -1, 0});

@@ -523,6 +523,42 @@ static void naive_load(struct naive *s, const struct program_op *op, struct naiv
     }
 }
 
+/* How many values of its row are less, each counted where it stands first. */
+static void naive_rank(struct naive *s, const struct program_op *op, struct naive_value *result)
+{
+    int64_t columns = op->tile.columns;
+    for (int64_t k = 0; k < op->tile.rows * columns; k++) {
+        int64_t row = k / columns, own = naive_at(s, &op->arg[0], row, k % columns).whole, rank = 0;
+        for (int64_t c = 0; c < columns; c++) {
+            int64_t x = naive_at(s, &op->arg[0], row, c).whole;
+            bool first = true;
+            for (int64_t b = 0; b < c; b++)
+                first = first && naive_at(s, &op->arg[0], row, b).whole != x;
+            rank += first && x < own;
+        }
+        result[k] = (struct naive_value){rank, (float)rank};
+    }
+}
+
+static void naive_segment(struct naive *s, const struct program_op *op, struct naive_value *result)
+{
+    static const int64_t none[PROGRAM_REDUCTIONS] = {0, INT32_MIN, INT32_MAX};
+    int64_t columns = op->tile.columns;
+    for (int64_t k = 0; k < op->tile.rows * columns; k++) {
+        int64_t row = k / columns, sum = none[op->reduction];
+        for (int64_t c = 0; c < columns; c++) {
+            int64_t x = naive_at(s, &op->arg[0], row, c).whole;
+            if (naive_at(s, &op->arg[1], row, c).whole != k % columns)
+                continue;
+            if (op->reduction == PROGRAM_SUM)
+                sum = (int64_t)((uint64_t)sum + (uint64_t)x);
+            else
+                sum = (op->reduction == PROGRAM_MAX) == (x > sum) ? x : sum;
+        }
+        result[k] = (struct naive_value){sum, (float)sum};
+    }
+}
+
 static void naive_operations(struct naive *s, int from, int to)
 {
     for (int i = from; i < to; i++) {
@@ -550,6 +586,12 @@ static void naive_operations(struct naive *s, int from, int to)
             break;
         case PROGRAM_STAGE:
             naive_copy(s, &op->arg[0], &op->tile, result);
+            break;
+        case PROGRAM_RANK:
+            naive_rank(s, op, result);
+            break;
+        case PROGRAM_SEGMENT:
+            naive_segment(s, op, result);
             break;
         case PROGRAM_RESULT:
             memcpy(result, s->result[op->loop + 1 + op->which], sizeof *result * (size_t)count);

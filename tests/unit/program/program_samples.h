@@ -36,6 +36,7 @@ struct sample {
     struct value value[MOST_VALUES];
     int values, side, depth, bodies;
     uint64_t random;
+    bool ranks; /* it may have ranks and segments of rows */
 };
 
 static inline uint64_t draw(struct sample *s, uint64_t most)

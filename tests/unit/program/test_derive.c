@@ -505,7 +505,7 @@ static void test_reads_ahead(void **state)
         {FROM_C "via = { c = \"bulk\" }, tile = { m = 128, n = 256, k = 64 }",
          SUM "store(t.D, span(at.m, tile.m), span(at.n, tile.n), "
              "sum + load(t.C, span(at.m, tile.m), span(at.n, tile.n)):as \"c\")",
-         "] d_wait_0 D[ source_expect C_fetch ] k[ ", 0},
+         "ab_release ] d_wait_0 source_expect C_fetch ] k[ ", 0},
         {FROM_C FROM_BIAS "via = { c = \"bulk\" }, tile = { m = 128, n = 256, k = 64 }",
          SUM "store(t.D, span(at.m, tile.m), span(at.n, tile.n), "
              "sum + t.bias + load(t.C, span(at.m, tile.m), span(at.n, tile.n)):as \"c\")",
