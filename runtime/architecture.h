@@ -19,7 +19,7 @@ enum {
     TW_ARCH_SHARED_UNIT = 128,      /* bytes: the same of shared memory */
     TW_ARCH_SHARED_RESERVED = 1024, /* bytes of a multiprocessor's that the system takes for each resident block */
     TW_ARCH_PORTABLE_CLUSTER = 8,   /* most blocks of a cluster without the opt-in */
-    TW_ARCH_PARAMETER_BYTES = 4096  /* of a kernel, as every driver takes them */
+    TW_ARCH_PARAMETER_BYTES = 32764 /* of a kernel; drivers before CUDA 12.1 take 4096 */
 };
 
 struct tw_architecture {
@@ -39,7 +39,7 @@ const struct tw_architecture *tw_architecture_find(const char *name);
 /* What a name says: "sm_90a" is 9.0, with features that no other architecture has. Returns 0, or -1: it is none. */
 struct tw_architecture_name {
     int major, minor;
-    int number; /* 90 */
+    int number;  /* 90 */
     char suffix; /* 'a', or 0 */
 };
 int tw_architecture_parse(const char *name, struct tw_architecture_name *parsed);

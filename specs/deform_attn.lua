@@ -67,6 +67,11 @@ kernel "deform_attn_fp16_baseline" (like(folded, { dtype = "fp16", loads = "numb
 kernel "deform_attn_fp16_tma" (like(folded, {
   dtype = "fp16", loads = "boxes", template = "deform_attn_tma.cu", arch = { sm_90a = {} }, run = few,
 }))
+-- 192 maps: each of 48 batches has four levels that lie anywhere.
+kernel "deform_attn_fp16_tma_maps" (like(folded, {
+  dtype = "fp16", loads = "boxes", template = "deform_attn_tma.cu", batches = 48, arch = { sm_90a = {} },
+  run = { { B = 48, Q = 5 } }, bench = { { B = 48, Q = 123376 } },
+}))
 kernel "deform_attn_fp16_heads" (like(heads, { dtype = "fp16", sums = "fp16", run = few }))
 kernel "deform_attn_fp32_heads" (like(heads, { dtype = "fp32", tile = lines, run = few }))
 kernel "deform_attn_bf16_padded" (like(odd, {

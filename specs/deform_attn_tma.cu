@@ -62,7 +62,8 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
     const int queries = min(args.Q - first, ${tile});
     if (threadIdx.x == 0) {
 //@ for _, m in ipairs(plan.map) do
-        asm volatile("prefetch.tensormap [%0];" ::"l"(&args.${m.name}) : "memory");
+//@     local map = m.name .. (has(plan.tensor[m.tensor], "maps") and "[batch]" or "")
+        asm volatile("prefetch.tensormap [%0];" ::"l"(&args.${map}) : "memory");
 //@ end
         ${ring.name}_init();
         barrier_init_fence();

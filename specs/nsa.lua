@@ -31,7 +31,7 @@ local function selected(own)
     counts = (own.counts or union) and tensor { B, many, G, dtype = "int32", fill = of.counts } or nil,
     times = union and tensor { B, many, G, room, dtype = "int32", fill = of.times } or nil,
     scale = own.scale and scalar("fp32", own.scale) or nil,
-    tile = { q = together, kv = block, m = own.warps and heads * together or nil },
+    tile = { q = together, kv = block },
     pipeline = own.warps and by_warps or own.pipeline or { mode = "items", consumers = 3 },
     schedule = own.warps and { blocks = own.warps } or own.schedule,
     ahead = not own.warps and { s = { turns = 1, before = "o" } } or nil,

@@ -31,7 +31,9 @@ extern "C" __global__ void __launch_bounds__(${launch.block}) ${entry}(const __g
 //@ end
     if (threadIdx.x == 0) {
 //@ for _, m in ipairs(plan.map) do
+//@     if not has(plan.tensor[m.tensor], "maps") then -- of many a block takes few
         tma_prefetch(&args.${m.name});
+//@     end
 //@ end
         ${ring.name}_init();
         barrier_init_fence();

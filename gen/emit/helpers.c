@@ -150,9 +150,11 @@ static int map_pointers(lua_State *L)
 static int map_rank_of(lua_State *L)
 {
     bool own = has_pointers(L);
+    lua_pushliteral(L, "maps");
+    model_get(L, 1);
     lua_pushliteral(L, "rank");
     model_get(L, 1);
-    lua_pushinteger(L, luaL_checkinteger(L, -1) + own);
+    lua_pushinteger(L, luaL_checkinteger(L, -1) + own - !lua_isnil(L, -2));
     return 1;
 }
 
@@ -396,7 +398,9 @@ const struct emit_helper_doc emit_helpers[] = {
      slice},
     {"map_pointers", "", "how a map has an address as two coordinates: base, unit, shift, low, as map_pointers.h says",
      map_pointers},
-    {"map_rank", "tensor", "dims of its tensor map: one more than its own where slices have addresses", map_rank_of},
+    {"map_rank", "tensor",
+     "dims of its tensor map: one more than its own where slices have addresses, one less where they have maps",
+     map_rank_of},
     {"upper", "s", "the text in capitals", upper},
     {"csv", "list", "the list's integers and texts with \", \" between them", csv},
     {"has", "table, name", "whether the table has that field, and it is not null", has},

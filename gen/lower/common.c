@@ -24,9 +24,9 @@ static void *append(struct plan *p, void *array, int count, size_t size)
     return grown;
 }
 
-#define APPEND(p, field)                                                        \
+#define APPEND(p, field)                                                                                               \
     (((p)->field = append(p, (p)->field, (p)->field##_count, sizeof *(p)->field)) ? &(p)->field[(p)->field##_count++]  \
-         : NULL)
+                                                                                  : NULL)
 
 /* ---- copying the spec -------------------------------------------------------------------------------------------- */
 
@@ -181,10 +181,10 @@ struct plan_role *family_add_role(struct plan *p, const char *name, int instance
     if (!r)
         return NULL;
     *r = (struct plan_role){.name = plan_text(p, "%s", name),
-                             .instances = instances,
-                             .first_warp = first_warp,
-                             .warps = warps,
-                             .registers = registers};
+                            .instances = instances,
+                            .first_warp = first_warp,
+                            .warps = warps,
+                            .registers = registers};
     return r->name ? r : NULL;
 }
 
@@ -292,7 +292,8 @@ int family_pack_params(struct plan *p)
     int status = p->map_count && arch && arch->copies_to_block ? family_add_value(p, "copies.to_block", 1) : 0;
     p->param_bytes = 0;
     for (int i = 0; i < p->map_count && !status; i++)
-        status = add_param(p, PLAN_PARAM_MAP, "tensor_map", p->map[i].tensor, i, 128, 64, p->map[i].name);
+        status = add_param(p, PLAN_PARAM_MAP, "tensor_map", p->map[i].tensor, i,
+                           128 * map_count(&p->tensor[p->map[i].tensor]), 64, p->map[i].name);
     for (int i = 0; i < p->tensor_count && !status; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         if (!is_addressed(p, i) && !t->pointers)

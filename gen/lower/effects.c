@@ -247,6 +247,9 @@ static void check_entries(const struct unread *u)
         snprintf(name, sizeof name, "%.100s.swizzle", k->tensor[i].name);
         if (k->tensor[i].swizzle_set && k->tensor[i].swizzle != TW_SWIZZLE_NONE)
             check_general(u, &(struct said){FIELD_SWIZZLE, i, k->tensor[i].swizzle_loc, "swizzle", name});
+        snprintf(name, sizeof name, "%.100s.maps", k->tensor[i].name);
+        if (k->tensor[i].maps)
+            check_general(u, &(struct said){FIELD_MAPS, i, k->tensor[i].maps_loc, "maps", name});
     }
     for (int i = 0; i < k->ahead_count; i++) {
         snprintf(name, sizeof name, "ahead.%.100s", k->ahead[i].name);

@@ -203,6 +203,55 @@ static int check_pointers(const struct program_lowering *l)
     return status;
 }
 
+/* A map is one of an array's by a place that lies within it, whatever is launched: behind it there is none, where one
+ * of all slices would bring zeros. The program's indices count from 0 to below the extents of their axes. */
+static bool is_index_of(const struct program_lowering *l, int node, int64_t count)
+{
+    const struct program *p = l->kernel->program;
+    const struct expr_node *n = &p->graph->node[node];
+    int64_t value, by;
+    switch (n->op) {
+    case EXPR_CONST_INT:
+        return n->integer >= 0 && n->integer < count;
+    case EXPR_AT: /* of an axis without a tile: its blocks count its extent */
+        return p->axis[n->integer].tile <= 1 && p->axis[n->integer].cluster <= 1 && p->axis[n->integer].extent >= 0 &&
+               expr_is_int(p->graph, p->axis[n->integer].extent, &value) && value <= count;
+    case EXPR_FLOORDIV:
+        return expr_is_int(p->graph, n->arg[1], &by) && by > 0 && count <= INT64_MAX / by &&
+               is_index_of(l, n->arg[0], count * by);
+    case EXPR_MOD:
+        return expr_is_int(p->graph, n->arg[1], &by) && by > 0 && by <= count;
+    default:
+        return false;
+    }
+}
+
+/* A tile is of one slice that has a map of its own. 0 or 1. */
+static int check_maps(const struct program_lowering *l)
+{
+    int status = 0;
+    for (int i = 0; i < l->kernel->program->op_count; i++) {
+        const struct program_op *o = &l->kernel->program->op[i];
+        const struct spec_tensor *t = o->tensor >= 0 ? &l->kernel->tensor[o->tensor] : NULL;
+        const bool by_number = o->kind == PROGRAM_GATHER || o->kind == PROGRAM_SCATTER_ADD;
+        if (!t || !t->maps)
+            continue;
+        if (o->window.dims || by_number || o->at[0].length > 0)
+            status = program_refuse(l, o->loc, "PROGRAM-MAPS",
+                                    "slices of %s have maps of their own, and a tile is of one: its first coordinate "
+                                    "is no span, and rows have no numbers; write a place of an axis without tile, such "
+                                    "as at.b, or leave maps out",
+                                    t->name);
+        else if (!is_index_of(l, o->at[0].start, t->maps))
+            status = program_refuse(l, o->loc, "PROGRAM-MAPS",
+                                    "the tile's map is one of the %d of %s by its first coordinate, which has to lie "
+                                    "below that: write the place of an axis without tile and cluster, whose extent in "
+                                    "grid is a number up to %d, its // or %% by a number; or leave maps out",
+                                    t->maps, t->name, t->maps);
+    }
+    return status;
+}
+
 /* Elements that arithmetic names are read where they are unless the spec says otherwise. */
 static void note_direct(const struct program_lowering *l)
 {
@@ -222,7 +271,7 @@ static int lower(const struct program_lowering *l)
     status = reason_tiles(l);
     if (status)
         return status;
-    status = check_pointers(l);
+    status = check_pointers(l) | check_maps(l);
     note_direct(l);
     status = status ? status : program_lowerer_of(l->kernel, l->arch)->lower(l);
     status = status ? status : check_places(l);

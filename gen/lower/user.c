@@ -81,7 +81,9 @@ static int ring_tensor(const struct spec_kernel *kernel, int number, struct plan
     while (columns % width)
         width -= unit;
     field_reads_add(&p->reads, FIELD_SWIZZLE, number);
+    field_reads_add(&p->reads, FIELD_MAPS, number);
     t->access = PLAN_ACCESS_TMA;
+    t->maps = from->maps;
     t->align = 16;
     for (int d = 0; d < t->rank; d++)
         t->tile[d] = t->box[d] = tile[d];

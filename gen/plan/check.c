@@ -169,6 +169,9 @@ static void check_map(const struct check *c, const struct plan_map *m)
         return;
     if (t->window.dims)
         check_windows(c, t);
+    int64_t apart;
+    if (t->maps && expr_is_int(&p->graph, t->stride[0], &apart) && apart * (int64_t)tw_dtype_bytes(t->dtype) % 16)
+        stride_fault(c, t, 0, apart * (int64_t)tw_dtype_bytes(t->dtype), 16); /* of no map: of their addresses */
     struct tw_tensormap_call call = representative(p, m);
     struct tw_tensormap_verdict verdict;
     int cc = c->arch->major * 10 + c->arch->minor;
@@ -525,6 +528,7 @@ static void check_params(const struct check *c)
 {
     const struct plan *p = c->p;
     int64_t end = 0;
+    bool arrays = false;
     for (int i = 0; i < p->param_count; i++) {
         const struct plan_param *q = &p->param[i];
         if (!power_of_two(q->align) || q->bytes < 1) {
@@ -534,17 +538,21 @@ static void check_params(const struct check *c)
         if (q->offset != align_up(end, q->align))
             fault(c, q->name, "PARAMS", "offset %d, but the CUDA ABI puts it at %lld; write that", q->offset,
                   (long long)align_up(end, q->align));
-        if (q->kind == PLAN_PARAM_MAP && (q->bytes != 128 || q->align % 64 != 0))
-            fault(c, q->name, "PARAMS", "a tensor map has 128 bytes and alignment 64, this has %d and %d", q->bytes,
-                  q->align);
+        const int maps = q->kind == PLAN_PARAM_MAP ? map_count(&p->tensor[q->tensor]) : 0;
+        if (maps && (q->bytes != 128 * maps || q->align % 64 != 0))
+            fault(c, q->name, "PARAMS", "%s %d bytes and alignment 64, this has %d and %d",
+                  maps > 1 ? "its tensor maps have" : "a tensor map has", 128 * maps, q->bytes, q->align);
         end = q->offset + q->bytes;
+        arrays = arrays || maps > 1;
     }
     if (p->param_bytes < end)
         fault(c, "param_bytes", "PARAMS", "the parameters end at %lld, param_bytes is %d; write %lld", (long long)end,
               p->param_bytes, (long long)end);
     if (p->param_bytes > c->arch->parameter_limit)
-        fault(c, "param_bytes", "PARAMS", "%d bytes of parameters, a kernel takes %d; pass less tensors",
-              p->param_bytes, c->arch->parameter_limit);
+        fault(c, "param_bytes", "PARAMS",
+              "%d bytes of parameters, of which tensor maps are %d each, and a kernel takes %d; pass less tensors%s",
+              p->param_bytes, 128, c->arch->parameter_limit,
+              arrays ? ", or one map for all slices of one: no maps" : "");
 }
 
 /* ---- the check ------------------------------------------------------------------------------------------------- */
@@ -637,16 +645,18 @@ static const char *begins_outside(const struct plan *p, int tensor)
     return NULL;
 }
 
-/* The map of such slices begins where no memory is (plan/map_pointers.h), and an H200 fails a load whose box begins
- * outside of its tensor there: tests/gpu/probes, "outside". */
-static void check_pointers(const struct check *c)
+/* A tile is of one slice that has an address or a map of its own. The map of all that have addresses begins where no
+ * memory is (plan/map_pointers.h), and an H200 fails a load whose box begins outside of its tensor there:
+ * tests/gpu/probes, "outside". */
+static void check_slices(const struct check *c)
 {
     const struct plan *p = c->p;
     for (int i = 0; i < p->tensor_count; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         const char *why = t->pointers && t->map >= 0 && !t->out ? begins_outside(p, i) : NULL;
-        if (t->pointers && t->tile[0] > 1)
-            tensor_fault(c, t, "POINTERS", "a tile takes %d slices with addresses of their own; write 1", t->tile[0]);
+        if ((t->pointers || t->maps) && t->tile[0] > 1)
+            tensor_fault(c, t, t->maps ? "MAPS" : "POINTERS", "a tile takes %d slices with %s of their own; write 1",
+                         t->tile[0], t->maps ? "maps" : "addresses");
         if (why)
             tensor_fault(
                 c, t, "POINTERS",
@@ -697,7 +707,7 @@ int plan_check(const struct plan *p, struct diag_set *diags)
     check_registers(&c);
     for (int i = 0; i < p->mma_count; i++)
         check_mma(&c, &p->mma[i]);
-    check_pointers(&c);
+    check_slices(&c);
     check_params(&c);
     check_list(&c);
     check_conversions(&c);

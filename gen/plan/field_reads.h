@@ -11,8 +11,9 @@
 enum field_kind {
     FIELD_OF_SCHEMA, /* by row */
     FIELD_CLUSTER,   /* by axis */
-    FIELD_SWIZZLE,   /* by tensor */
-    FIELD_AHEAD,     /* by entry of the kernel's, and so the next three */
+    FIELD_SWIZZLE,   /* by tensor, and so the next one */
+    FIELD_MAPS,
+    FIELD_AHEAD, /* by entry of the kernel's, and so the next three */
     FIELD_VIA,
     FIELD_DIRECTION,
     FIELD_CACHE,

@@ -34,7 +34,13 @@ enum {
 
 static inline int map_rank(const struct plan_tensor *t)
 {
-    return t->rank + t->pointers;
+    return t->rank + t->pointers - (t->maps > 0);
+}
+
+/* How many maps of a tensor stand behind each other, as an array of them. */
+static inline int map_count(const struct plan_tensor *t)
+{
+    return t->maps > 0 ? t->maps : 1;
 }
 
 /* The tensor's dim that is dim i of its map, counted from the innermost; -1: it is one of an address's. */

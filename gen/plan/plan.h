@@ -51,11 +51,12 @@ struct plan_tensor {
     struct diag_loc loc; /* in the spec; line 0: unknown */
     enum tw_dtype dtype;
     int rank;
-    int dim[SPEC_MAX_RANK];    /* nodes: extents in elements */
-    int stride[SPEC_MAX_RANK]; /* nodes: elements; the default where the caller passes 0. Innermost 1 */
+    int dim[SPEC_MAX_RANK];       /* nodes: extents in elements */
+    int stride[SPEC_MAX_RANK];    /* nodes: elements; the default where the caller passes 0. Innermost 1 */
     int64_t fixed[SPEC_MAX_RANK]; /* the stride that the text has as a number, and a launch must have; 0: an argument */
     const char *axis[SPEC_MAX_RANK];
     bool out, pointers; /* pointers: each index of dim 0 has an address of its own (plan/map_pointers.h) */
+    int maps;           /* so many maps has it, an array: each index of dim 0 one, of its slice; 0: one is of all */
     enum plan_access access;
     int tile[SPEC_MAX_RANK]; /* 0: not tiled in this dim */
     int box[SPEC_MAX_RANK];  /* TMA: one instruction's extents, after the multicast split */
@@ -77,7 +78,8 @@ struct plan_tensor {
 };
 
 /* One cuTensorMapEncodeTiled call, or EncodeIm2col where the tensor has windows: then box is channels, 1, ..., pixels.
- * Innermost dim first as the driver has it. */
+ * Innermost dim first as the driver has it. Where slices have maps of their own, it is each one's but for the address.
+ */
 struct plan_map {
     const char *name; /* parameter's name: "A_map" */
     int tensor;
@@ -98,7 +100,8 @@ enum plan_param_kind {
     PLAN_PARAM_WORKSPACE /* address of plan.workspace_bytes bytes, 0 before and behind each launch */
 };
 
-/* One parameter of the kernel; offset as the CUDA ABI packs them (each aligned to its own alignment). */
+/* One parameter of the kernel; offset as the CUDA ABI packs them (each aligned to its own alignment). A MAP of as many
+ * times 128 bytes as there are maps is an array of them. */
 struct plan_param {
     enum plan_param_kind kind;
     const char *name; /* A_map, D, M, D_stride0, alpha */
@@ -229,7 +232,7 @@ struct plan {
 
     struct plan_list *list;  /* NULL: no loop goes by a list */
     struct expr_graph fused; /* of the steps' arithmetic; its tensor numbers are plan.tensor's */
-    int *divisor; /* nodes of graph, over sizes alone, by which functions divide: a launch may make none 0 */
+    int *divisor;            /* nodes of graph, over sizes alone, by which functions divide: a launch may make none 0 */
     int divisor_count;
     int registers_estimate, register_limit; /* a thread of the fullest role; more in the cubin is an error, 0: none */
     bool allow_spills;

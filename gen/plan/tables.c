@@ -182,7 +182,10 @@ static void print_tensors(const struct plan *p, struct table *t)
             for (int d = 0; d < m->rank && d < SPEC_MAX_RANK; d++)
                 reversed[d] = m->box[m->rank - 1 - d];
             bool known = m->tensor >= 0 && m->tensor < p->tensor_count;
-            cell(t, "%s", m->name);
+            if (known && p->tensor[m->tensor].maps)
+                cell(t, "%s[%d]", m->name, p->tensor[m->tensor].maps);
+            else
+                cell(t, "%s", m->name);
             cell(t, "%s%s", tensor_name(p, m->tensor), known && p->tensor[m->tensor].window.dims ? ", windows" : "");
             cell(t, "%s", extents(reversed, m->rank, box, sizeof box));
             cell(t, "%d", known ? p->tensor[m->tensor].boxes : 0);

@@ -104,6 +104,8 @@ static void tensors(const struct plan *p, const struct sink *s)
         sink_boolean(s, "out", t->out);
         if (t->pointers)
             sink_boolean(s, "pointers", true);
+        if (t->maps)
+            sink_integer(s, "maps", t->maps);
         sink_text(s, "access", plan_access_word[t->access]);
         integers(s, "tile", t->tile, t->rank);
         integers(s, "box", t->box, t->rank);
@@ -168,6 +170,8 @@ static void parameters(const struct plan *p, const struct sink *s)
         sink_integer(s, "offset", q->offset);
         sink_integer(s, "bytes", q->bytes);
         sink_integer(s, "align", q->align);
+        if (q->kind == PLAN_PARAM_MAP && p->tensor[q->tensor].maps)
+            sink_integer(s, "maps", p->tensor[q->tensor].maps);
         sink_end(s);
     }
     sink_end(s);

@@ -4,9 +4,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "architecture.h"
+
 /* Of a constant extent or stride: with it, the bytes of a row and a row's pitch stay in 64 bits. */
 
-const char *const tensor_words[] = {"axes", "dtype", "fill", "out", "pointers", "stride", "swizzle", "tile", NULL};
+const char *const tensor_words[] = {"axes",     "dtype",  "fill",    "maps", "out",
+                                    "pointers", "stride", "swizzle", "tile", NULL};
 
 int split_words(struct reader *r, const char *text, const char **word, int most)
 {
@@ -328,42 +331,83 @@ static int dim_named(const struct item *i, const char *word)
     return -1;
 }
 
+/* The name of the first dim that field has, which says of its slices what `what` does; NULL where there is none or it
+ * is another's. */
+static const char *read_first(struct item *i, const char *field, const char *rule, const char *what)
+{
+    const struct spec_kernel *k = reader_kernel(i->r);
+    const char *path = path_of(i, field, 0);
+    const char *first = i->t->axis[0] >= 0 ? k->axis[i->t->axis[0]] : dim_text(i->r, i->t->dim[0]);
+    const char *word = lua_type(i->r->L, -1) == LUA_TSTRING ? lua_tostring(i->r->L, -1) : NULL;
+    const int dim = word ? dim_named(i, word) : 0;
+    if (!word)
+        reader_fault(i->r, path, AT_VALUE, "FIELD-TYPE", "takes the name of the first dim, \"%s\", this is %s", first,
+                     describe(i->r, -1));
+    else if (dim < 0)
+        reader_fault(i->r, path, AT_VALUE, rule, "no dim is called \"%s\"; write %s = \"%s\"", word, field, first);
+    else if (dim > 0)
+        reader_fault(i->r, path, AT_VALUE, rule,
+                     "\"%s\" is dim %d, and it is slices along the first that have %s of their own; write %s = \"%s\"",
+                     word, dim + 1, what, field, first);
+    return dim == 0 ? word : NULL;
+}
+
 /* pointers = "B": what the first dim is called, at each index of which a slice has an address of its own. */
 static void read_pointers(struct item *i)
 {
     lua_State *L = i->r->L;
-    const struct spec_kernel *k = reader_kernel(i->r);
-    const char *path = path_of(i, "pointers", 0), *word = NULL;
+    const char *path = path_of(i, "pointers", 0);
     const bool said = lua_getfield(L, i->table, "pointers") != LUA_TNIL && i->t->rank > 0;
-    if (said) {
-        const char *first = i->t->axis[0] >= 0 ? k->axis[i->t->axis[0]] : dim_text(i->r, i->t->dim[0]);
-        if (lua_type(L, -1) == LUA_TSTRING)
-            word = lua_tostring(L, -1);
-        const int dim = word ? dim_named(i, word) : 0;
-        i->t->pointers = word && dim == 0 && i->t->rank > 1 && i->t->rank < SPEC_MAX_RANK && !k->template_path;
-        if (!word)
-            reader_fault(i->r, path, AT_VALUE, "FIELD-TYPE", "takes the name of the first dim, \"%s\", this is %s",
-                         first, describe(i->r, -1));
-        else if (k->template_path)
-            reader_fault(i->r, path, AT_KEY, "TENSOR-POINTERS",
-                         "a kernel with its own template reads addresses itself; write them as a tensor of int64");
-        else if (i->t->rank < 2)
-            reader_fault(i->r, path, AT_KEY, "TENSOR-POINTERS",
-                         "the tensor has one dim, and none is left for a slice with an address of its own; leave "
-                         "pointers out, or write a dim of slices before it");
-        else if (i->t->rank == SPEC_MAX_RANK)
-            reader_fault(i->r, path, AT_KEY, "TENSOR-POINTERS",
-                         "the tensor has %d dims, and tensor maps have %d, of which an address takes two; write two of "
-                         "them as one",
-                         i->t->rank, SPEC_MAX_RANK);
-        else if (dim < 0)
-            reader_fault(i->r, path, AT_VALUE, "TENSOR-POINTERS", "no dim is called \"%s\"; write pointers = \"%s\"",
-                         word, first);
-        else if (dim > 0)
-            reader_fault(i->r, path, AT_VALUE, "TENSOR-POINTERS",
-                         "\"%s\" is dim %d, and it is slices along the first that have addresses of their own; write "
-                         "pointers = \"%s\"",
-                         word, dim + 1, first);
+    const bool word = lua_type(L, -1) == LUA_TSTRING;
+    if (said && word && reader_kernel(i->r)->template_path)
+        reader_fault(i->r, path, AT_KEY, "TENSOR-POINTERS",
+                     "a kernel with its own template reads addresses itself; write them as a tensor of int64");
+    else if (said && word && i->t->rank < 2)
+        reader_fault(i->r, path, AT_KEY, "TENSOR-POINTERS",
+                     "the tensor has one dim, and none is left for a slice with an address of its own; leave "
+                     "pointers out, or write a dim of slices before it");
+    else if (said && word && i->t->rank == SPEC_MAX_RANK)
+        reader_fault(i->r, path, AT_KEY, "TENSOR-POINTERS",
+                     "the tensor has %d dims, and tensor maps have %d, of which an address takes two; write two of "
+                     "them as one",
+                     i->t->rank, SPEC_MAX_RANK);
+    else if (said)
+        i->t->pointers = read_first(i, "pointers", "TENSOR-POINTERS", "addresses") != NULL;
+    lua_pop(L, 1);
+}
+
+/* maps = "p": what the first dim is called, a number, each index of which has a tensor map of its own. */
+static void read_maps(struct item *i)
+{
+    enum { MAP_BYTES = 128, MOST = TW_ARCH_PARAMETER_BYTES / MAP_BYTES };
+    lua_State *L = i->r->L;
+    const char *path = path_of(i, "maps", 0);
+    int64_t count = 0;
+    if (lua_getfield(L, i->table, "maps") != LUA_TNIL && i->t->rank > 0 &&
+        read_first(i, "maps", "TENSOR-MAPS", "maps")) {
+        const bool constant = expr_is_int(&reader_kernel(i->r)->shape, i->t->dim[0], &count);
+        if (i->t->rank < 2)
+            reader_fault(i->r, path, AT_KEY, "TENSOR-MAPS",
+                         "the tensor has one dim, and none is left for a slice with a map of its own; leave maps out, "
+                         "or write a dim of slices before it");
+        else if (i->t->pointers)
+            reader_fault(i->r, path, AT_KEY, "TENSOR-MAPS",
+                         "one map reaches all slices whose addresses a launch is given; take out maps, or pointers");
+        else if (!constant)
+            reader_fault(
+                i->r, path, AT_VALUE, "TENSOR-MAPS",
+                "the first dim is %s, and a kernel has a fixed number of parameters, of which each map is one; "
+                "write a number there, or leave maps out: one map reaches all slices",
+                dim_text(i->r, i->t->dim[0]));
+        else if (count < 1 || count > MOST)
+            reader_fault(i->r, path, AT_VALUE, "TENSOR-MAPS",
+                         "%lld tensor maps of %d bytes, and a kernel takes %d bytes of parameters; write 1 to %d, or "
+                         "leave maps out: one map reaches all slices",
+                         (long long)count, MAP_BYTES, TW_ARCH_PARAMETER_BYTES, MOST);
+        else {
+            i->t->maps = (int)count;
+            i->t->maps_loc = reader_locate(i->r, path, AT_VALUE);
+        }
     }
     lua_pop(L, 1);
 }
@@ -550,6 +594,7 @@ void read_tensor(struct reader *r, const char *name)
     read_swizzle(&i);
     read_flags(&i);
     read_pointers(&i);
+    read_maps(&i);
     reader_aside_end(r, aside, false);
     read_tile(&i);
     if (i.t->tile_set && k->family)

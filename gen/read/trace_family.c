@@ -15,8 +15,9 @@
  *   program    function(t, at, tile)
  *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
  *   sizes      function(arch, said, extent, bytes): the tile by axis, for axes that a kernel gives none. said holds
- *              what it gives, by axis, said.consumers, said.swap and said.mode, and the constants; extent the extents
- *              that are constants; bytes those of an element, by tensor. Why is a text in the table's field why
+ *              what it gives, by axis, said.consumers, said.swap, said.mode and said.instruction, and the constants;
+ *              extent the extents that are constants; bytes those of an element, by tensor. Why is a text in the
+ *              table's field why
  *   peer       { "gemm", a = "A", b = "B", d = "D" }: the problem of a library that its kernels solve, and which
  *              tensors of theirs are the problem's; `bench` measures that beside them
  * and a kernel of the family is one with that program. */
@@ -451,10 +452,12 @@ void module_sizes(struct reader *r, const char *arch, struct program *p)
         lua_pushboolean(L, fields.value[FIELD_SWAP].integer != 0);
         lua_setfield(L, -2, "swap");
     }
-    if (fields.value[FIELD_MODE].set) {
-        lua_pushstring(L, fields.value[FIELD_MODE].text);
-        lua_setfield(L, -2, "mode");
-    }
+    const struct spec_value *const word[] = {&fields.value[FIELD_MODE], &fields.value[FIELD_INSTRUCTION]};
+    for (int i = 0; i < 2; i++)
+        if (word[i]->set) {
+            lua_pushstring(L, word[i]->text);
+            lua_setfield(L, -2, i ? "instruction" : "mode");
+        }
     for (int i = 0; i < p->axis_count; i++)
         if (p->axis[i].tile)
             push_number(L, p->axis[i].name, p->axis[i].tile);

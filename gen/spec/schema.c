@@ -109,6 +109,9 @@ static const struct {
      "which "
      "`bench` and `tune` repeat whole slices behind 8,388,608 elements; left out: normal values"},
     {"out", "boolean", "the kernel writes it"},
+    {"maps", "string",
+     "the first dim, by axis or size, a number: each index of it has a tensor map of its own among the kernel's "
+     "parameters, \"p\""},
     {"pointers", "string",
      "the first dim, by axis or size: a launch has a device array of addresses, one for each index of it, \"b\""},
     {"tile", "integer[]", "template: elements of a tile in each dim"},

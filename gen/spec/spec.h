@@ -67,6 +67,8 @@ struct spec_tensor {
     int lua_fill;            /* registry reference of a `fill` that is a function, 0: none */
     bool out;                /* written by the kernel */
     bool pointers;           /* each index of its first dim lies at an address of its own */
+    int maps;                /* so many indices has its first dim, each with a map of its own; 0: one is of all */
+    struct diag_loc maps_loc;
     int tile[SPEC_MAX_RANK]; /* user templates: elements of a tile by dim; 0 where not given */
     bool tile_set;
     bool read;     /* a fused function, the family or a ring reads it */

@@ -26,6 +26,9 @@ void layout_symbols(const struct plan *p, bool *used)
         }
     for (int i = 0; i < 3; i++)
         mark(&p->graph, p->launch.grid[i], used);
+    for (int i = 0; i < p->param_count; i++) /* a template may read any */
+        if (p->param[i].kind == PLAN_PARAM_DIM)
+            used[p->param[i].index] = true;
 }
 
 int layout_shape(const struct plan *p, int tensor, const int64_t *symbol, struct shape *shape, struct tw_error *error)

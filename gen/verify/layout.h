@@ -10,7 +10,7 @@
 #include "status.h"
 #include "verify/shape.h"
 
-/* used[i]: a tensor's extent or stride, or the grid, depends on symbol i. */
+/* used[i]: a tensor's extent or stride, or the grid, depends on symbol i, or the kernel has it as a parameter. */
 void layout_symbols(const struct plan *p, bool *used);
 
 /* Extents and default strides of a tensor for these sizes. TW_ERROR_INVALID where a formula overflows or an extent is

@@ -17,6 +17,8 @@
 --            one; "boxes": samples come as boxes of 2 x 2 pixels through a tensor map of each level, by `template`, a
 --            file beside the spec, and are added in fp32. Levels are tensors of their own then, value0 { B, H, W, C }
 --            and so on, which may lie in one memory as they do in value: their strides are those, if not given
+--   batches  of "boxes": a number, in the place of B; each batch's levels have a map each then, and may lie anywhere.
+--            A launch's B is not looked at where the spec has it for other kernels
 --   sums     "fp16": samples of a turn are added in the dtype of value, by pairs, and those sums in fp32
 --   unrolled the code of each level stands for itself, its extents as constants
 --   tile     { q = queries of a block }              fill     of loc; and run, bench, tune, arch as kernels have them
@@ -129,7 +131,7 @@ end
 -- By hand: four pixels of each sample, those outside left out.
 local function reference_of(k, maps)
   return function(t, n)
-    for b = 0, n.B - 1 do
+    for b = 0, (k.batches or n.B) - 1 do
       for h = 0, (k.heads or 1) - 1 do
         for q = 0, n.Q - 1 do
           local loc, weight, out = t.loc[b][q], t.weight[b][q], t.out[b][q]
@@ -188,6 +190,7 @@ local function boxes_of(k, made, maps, pixels, B, Q)
     ring[i] = "value" .. i - 1
     kernel[ring[i]] = made({ B, map.h, map.w, k.channels }, k.dtype, {
       tile = { 1, 2, 2, k.channels }, stride = { pixels * k.channels, map.w * k.channels, k.channels, 1 },
+      maps = k.batches and "" .. k.batches,
     })
   end
   local of = k.of or k.dtype
@@ -200,6 +203,7 @@ end
 
 return function(k)
   local B, Q = dims "B Q"
+  B = k.batches or B
   local maps, pixels = maps_of(k)
   local samples, of = #maps * k.points, k.of or k.dtype
   local function shaped(...)

@@ -109,8 +109,10 @@ return {
   program = program,
   -- Heads that share keys, of one query: lists of neighbours need not have anything in common.
   sizes = function(arch, said, extent)
+    local h, q = said.h or extent.h or 16, said.q or 1
+    local rows = said.instruction == "mma.sync" and 16 or 64 -- of an instruction
     return {
-      h = said.h or extent.h or 16, q = 1, kv = 64, m = 64,
+      h = h, q = 1, kv = 64, m = (h * q + rows - 1) // rows * rows,
       why = "a query's heads are rows of one tile, a block its keys",
     }
   end,

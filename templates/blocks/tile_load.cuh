@@ -14,7 +14,7 @@
 //@ local types, places, mask, rows, slice_bytes = "", "", 0, 0, 0
 //@ for d = 0, rank - 1 do
 //@     types = types .. ", int i" .. d
-//@     if d < rank - 1 then
+//@     if d < rank - 1 and (d > 0 or not has(tensor, "maps")) then
 //@         local split = tensor.multicast > 1 and tensor.tile[d + 1] > 1
 //@         places = places .. ", i" .. d .. (split and " + (int)share * " .. tensor.box[d + 1] or "")
 //@         if split then rows = tensor.box[d + 1] end
@@ -23,6 +23,7 @@
 //@ for i = 0, tensor.multicast - 1 do mask = mask | (1 << (i * stride)) end
 //@ slice_bytes = tensor.box_bytes // tensor.multicast
 //@ local copy, policy = map_rank(tensor) .. "d", ""
+//@ local map = has(tensor, "maps") and t .. "_map[i0]" or t .. "_map" -- one of each slice, or one
 //@ -- Where slices have addresses, two coordinates of the map in the place of the tensor's first.
 //@ local pointers, find = has(tensor, "pointers"), ""
 //@ if pointers then
@@ -147,7 +148,7 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
     ${find}
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
-    tma_multicast_${copy}(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}, blocks${policy});
+    tma_multicast_${copy}(stage + ${at}, &args.${map}, ${ring.name}_full(p.stage)${places}, ${last} + ${column}, blocks${policy});
 //@     end
 }
 //@ else
@@ -158,7 +159,7 @@ __device__ __forceinline__ void ${name}(const arguments &args, ${ring.name}_posi
     ${find}
 //@     for i = 0, tensor.boxes - 1 do
 //@         local at, column, last = i * tensor.box_bytes, i * width, "i" .. rank - 1
-    tma_load_${copy}(stage + ${at}, &args.${t}_map, ${ring.name}_full(p.stage)${places}, ${last} + ${column}${policy});
+    tma_load_${copy}(stage + ${at}, &args.${map}, ${ring.name}_full(p.stage)${places}, ${last} + ${column}${policy});
 //@     end
 }
 //@ end

@@ -15,8 +15,9 @@ struct alignas(64) tensor_map {
 // The kernel's parameter, ${parameter_bytes} bytes, as the host packs it. Strides are in elements.
 struct arguments {
 //@ for _, p in ipairs(parameters) do
-//@     local space = p.type:sub(-1) == "*" and "" or " "
-    ${p.type}${space}${p.name}; // byte ${p.offset}
+//@     local space, maps = p.type:sub(-1) == "*" and "" or " ", ""
+//@     if has(p, "maps") then maps = "[" .. p.maps .. "]" end
+    ${p.type}${space}${p.name}${maps}; // byte ${p.offset}
 //@ end
 };
 

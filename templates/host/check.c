@@ -19,7 +19,10 @@ ${STATIC}int check_size(const char *name, long long size, long long most, long l
 }
 
 //@ end
-//@ local alone, kept = {}, ""
+//@ local alone, kept, somewhere = {}, "", "address"
+//@ if host.part.arrays then
+//@     somewhere = "(" .. of .. "operands[i].maps && t->slice ? (uint64_t)(uintptr_t)t->slice[0] : address)"
+//@ end
 //@ if host.part.operands then alone[1] = "(tensor[i].address == 0 && " .. of .. "operands[i].may_be_null)" end
 //@ if host.part.pointers then alone[#alone + 1] = of .. "operands[i].pointers" end
 //@ if #alone > 0 then kept = " && !(" .. table.concat(alone, " || ") .. ")" end
@@ -47,7 +50,9 @@ ${STATIC}int check_tensors(${OF}struct tensor *tensor, int target, struct ${T}_e
                 return REFUSE("extent %d of %s is %lld, past 2^${map.extent_bits}, the most of a tensor map; split the work [${map.extent}]", d, about->name, extent);
         }
 //@ end
-        if (address >> ${map.address_bits} != 0)
+//@ local anywhere = of .. "operands[i].maps && t->slice"
+//@ local one = host.part.arrays and " && !(" .. anywhere .. ")" or ""
+        if (address >> ${map.address_bits} != 0${one})
             return REFUSE("%s is 0x%llx, at or past 2^${map.address_bits}, so no device address [${map.address}]", about->name, address);
         for (int d = 0; d + 1 < rank; d++) {
             const long long stride = t->stride[d];
@@ -67,6 +72,18 @@ ${STATIC}int check_tensors(${OF}struct tensor *tensor, int target, struct ${T}_e
             return REFUSE("%s is 0x%llx, no multiple of 8 bytes, and so no array of addresses; pass that of the "
                           "slices' addresses on the device", about->name, address);
 //@ end
+//@ if host.part.arrays then
+        for (int d = 0; ${anywhere} && !empty && d < ${of}operands[i].maps; d++) {
+            const unsigned long long at = (uint64_t)(uintptr_t)t->slice[d];
+            if (!at)
+                return REFUSE("%s_slices[%d] is NULL; pass the slice's device address", about->name, d);
+            if (at >> ${map.address_bits} != 0)
+                return REFUSE("%s_slices[%d] is 0x%llx, at or past 2^${map.address_bits}, so no device address [${map.address}]", about->name, d, at);
+            if (at % 16 != 0)
+                return REFUSE("%s_slices[%d] is 0x%llx, no multiple of 16 bytes; move the slice's start, to 0x%llx "
+                              "for example [${map.address_align}]", about->name, d, at, at - at % 16);
+        }
+//@ end
 //@ local null = host.part.operands and " && !" .. of .. "operands[i].may_be_null" or ""
         if (address == 0 && !empty${null})
             return REFUSE("%s is NULL; pass the tensor's device address", about->name);
@@ -74,7 +91,7 @@ ${STATIC}int check_tensors(${OF}struct tensor *tensor, int target, struct ${T}_e
         tensor[i].empty = empty;
         empties |= empty;
         if (!somewhere && !empty${kept})
-            somewhere = address & ~(uint64_t)127;
+            somewhere = ${somewhere} & ~(uint64_t)127;
 //@ end
         if (!target)
             continue;
@@ -117,6 +134,14 @@ ${STATIC}int check_tensors(${OF}struct tensor *tensor, int target, struct ${T}_e
     for (int i = 0; empties && i < ${of}tensor_count; i++)
         if (somewhere && tensor[i].empty${kept})
             tensor[i].address = somewhere;
+//@ end
+//@ if host.part.arrays then
+    for (int i = 0; target && i < ${of}tensor_count; i++)
+        if (${of}operands[i].maps && tensor[i].slice)
+            return REFUSE("%s_slices: slices that lie anywhere take a tensor map each, and no variant for this GPU "
+                          "that has them takes the arguments: it asks for addresses, strides and rows of whole 16 "
+                          "bytes",
+                          ${of}tensors[i].name);
 //@ end
     return target ? REFUSE("no variant takes these arguments") : ${T}_OK;
 }

@@ -82,6 +82,7 @@ static const struct ${T}_tensor tensors[] = {${all}};
 //@         end
 //@         local row = { t.may_be_null and 1 or 0, signs, large }
 //@         if host.part.pointers then row[4] = t.pointers and 1 or 0 end
+//@         if host.part.arrays then row[#row + 1] = t.maps end
 //@         rows[n] = "{" .. csv(row) .. "}"
 //@     end
 //@     all = csv(rows)

@@ -62,6 +62,24 @@ INLINE uint64_t unaligned_slices(const struct tensor *t, int rank, uint64_t byte
 }
 
 //@ end
+//@ if host.part.arrays then
+/* Slices that lie where the array says: as their address one that asks for what any of them does, 0 where one is NULL;
+ * as their stride one that nothing refuses. */
+INLINE void lie_anywhere(struct tensor *t, const void *const *slice, int count)
+{
+    int i, missing = 0;
+    t->slice = slice;
+    if (!slice)
+        return;
+    for (i = 0, t->address = 0; i < count; i++) {
+        t->address |= (uint64_t)(uintptr_t)slice[i];
+        missing |= !slice[i];
+    }
+    t->address = missing ? 0 : t->address;
+    t->stride[0] = (int64_t)1 << 32;
+}
+
+//@ end
 //@ if host.part.maps then
 
 /* ---- tensor maps ------------------------------------------------------------------------------------------------

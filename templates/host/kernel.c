@@ -32,6 +32,7 @@
 //@             local stride = "(uint64_t)t[at_" .. r.tensor .. "].stride[" .. f.dim .. "]"
 //@             low[#low + 1] = "(" .. stride .. " ^ " .. f.stride .. ")"
 //@         end
+//@         if r.one_map then low[#low + 1] = "(uint64_t)(t[at_" .. r.tensor .. "].slice != NULL)" end
 //@         if r.mask > 0 then
 //@             local what = csv { r.rank, r.bytes, r.mask, r.whole_rows }
 //@             local word = r.pointers and "unaligned_slices" or "unaligned"
@@ -55,8 +56,10 @@
 //@             local map = host.tuned and "maps_of[v][" .. maps .. "]" or q.map
 //@             local given = csv { "encoder", "&maps[" .. map .. "]", place }
 //@             local bytes = m.element_bytes
-//@             local word = q.pointers and "put_map_of_slices(" or "put_map("
-//@             local call = word .. given .. ", t + at_" .. q.tensor .. ", " .. csv { q.rank, bytes, "error" } .. ");"
+//@             local word = q.pointers and "put_map_of_slices(" or q.maps > 0 and "put_maps(" or "put_map("
+//@             local more = q.maps > 0 and q.maps .. ", " or ""
+//@             local last = more .. csv { q.rank, bytes, "error" }
+//@             local call = word .. given .. ", t + at_" .. q.tensor .. ", " .. last .. ");"
 //@             line(maps > 0 and "status = status ? status : " or "status = ", call)
 //@             maps, shape.maps = maps + 1, true
 //@         elseif q.kind == "pointer" then

@@ -88,6 +88,12 @@ struct ${NAME}_args {
     uint32_t ${t.name}_align; /* bytes that all addresses in ${t.name} are multiples of, which no host can see: ${t.align} or more; 0 stands for ${t.best_align} */
 //@     end
 //@ end
+//@ for _, t in ipairs(host.tensor) do
+//@     local qualifier = t.out > 0 and "" or "const "
+//@     if t.maps > 0 then
+    ${qualifier}void *const *${t.name}_slices; /* on the host, the device addresses of the ${t.maps} slices of ${t.name}, multiples of 16 bytes, where they lie anywhere: then neither ${t.name} nor ${t.name}_stride[0] is looked at; NULL: they lie at that stride */
+//@     end
+//@ end
 //@ for _, d in ipairs(host.symbol) do
 //@     local also = d.multiple > 1 and ", a multiple of " .. d.multiple or ""
     int64_t ${d.name}; /* 0 to ${d.limit}${also} */

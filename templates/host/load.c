@@ -122,6 +122,11 @@ static int load_variant(struct loader *l, struct ${T}_slot *slot, int variant)
     const struct image *image = &${of}images[variant];
 //@ end
     void *module = NULL;
+//@ if host.part.large then
+    if (v->param_bytes > 4096 && l->k->driver_version < 12010)
+        return fail(l->error, ${T}_OLD_DRIVER, 0, "%s has %u bytes of parameters, and drivers before that of CUDA 12.1 "
+                    "take 4096", v->entry, (unsigned)v->param_bytes);
+//@ end
 //@ if host.part.text then
     int result, status = ${T}_OK;
     do {

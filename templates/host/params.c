@@ -22,7 +22,8 @@ static const struct { struct ${NAME}_params p ALIGNED; } launches[] = {
 //@     for _, q in ipairs(i.param) do
 //@         if q.kind == "map" then
 //@             zeros(q.word)
-//@             rows[#rows + 1], at = "MAP_" .. q.map .. "()", q.word + 16
+//@             for m = 1, math.max(q.maps, 1) do rows[#rows + 1] = "MAP_" .. q.map .. "()" end
+//@             at = q.word + q.bytes // 8
 //@         end
 //@     end
 //@     if #rows == 0 then rows[1] = "0" end
@@ -54,6 +55,10 @@ INLINE void resolve(const struct ${NAME}_args *args, int dense, struct tensor *t
 //@         set("stride[" .. s.index .. "]", "stride_of(dense, " .. given .. ", " .. s.c .. ")")
 //@     end
 //@     text[#text + 1] = line
+//@     if t.maps > 0 then
+//@         local given = "(const void *const *)args->" .. t.name .. "_slices"
+//@         text[#text + 1] = "lie_anywhere(t + at_" .. t.name .. ", " .. given .. ", " .. t.maps .. ");"
+//@     end
 //@     local lines = table.concat(text, "\n")
     ${lines}
 //@ end

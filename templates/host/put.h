@@ -40,4 +40,25 @@ INLINE int put_map_of_slices(const struct ${T}_state *encoder, const struct map 
     return put_map(encoder, m, map, &all, rank + 1, bytes, error);
 }
 //@     end
+//@     if host.part.arrays then
+
+/* Those of its slices along dimension 0, behind each other: alike but for their addresses. */
+INLINE int put_maps(const struct ${T}_state *encoder, const struct map *m, uint64_t *map, const struct tensor *t, int count, int rank, uint64_t bytes, struct ${T}_error *error)
+{
+    struct tensor slice = *t;
+    int d, i, empty = 0, status = ${T}_OK;
+    for (d = 1; d < rank; d++) {
+        slice.dim[d - 1] = t->dim[d];
+        slice.stride[d - 1] = d + 1 < rank ? t->stride[d] : 1;
+        empty |= t->dim[d] <= 0; /* all lie where one may then */
+    }
+    for (i = 0; i < count && !status; i++) {
+        if (t->slice && !empty)
+            slice.address = (uint64_t)(uintptr_t)t->slice[i];
+        status = put_map(encoder, m, map + 16 * i, &slice, rank - 1, bytes, error);
+        slice.address += empty ? 0 : (uint64_t)t->stride[0] * bytes;
+    }
+    return status;
+}
+//@     end
 //@ end

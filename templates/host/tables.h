@@ -12,6 +12,9 @@ struct tensor { /* as one call has it: extents and strides in elements, in memor
 //@ if host.part.pointers then
     uint64_t align; /* 0, or of slices with addresses of their own what these divide by */
 //@ end
+//@ if host.part.arrays then
+    const void *const *slice; /* of one whose slices may have maps: where each of them lies, or NULL: at the stride */
+//@ end
     int64_t dim[${host.rank}], stride[${host.rank}];
 //@ if host.part.maps then
     int empty; /* as check_tensors finds it: an extent is 0 */
@@ -23,6 +26,9 @@ struct operand { /* what a tensor asks of every launch, beside its ${T}_tensor; 
     unsigned signs, large; /* extents that sizes may make negative, or more than a tensor map takes */
 //@     if host.part.pointers then
     int pointers;          /* the address is that of an array: of each slice's along dimension 0 */
+//@     end
+//@     if host.part.arrays then
+    int maps;              /* so many slices along dimension 0 may have maps of their own; 0: it has one */
 //@     end
 };
 //@ end

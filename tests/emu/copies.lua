@@ -70,3 +70,58 @@ kernel "copy_add_items" {
   end,
   run = { { A = 5, B = 1, C = 64 } },
 }
+
+-- Slices with maps of their own: whose tiles the blocks of a cluster share, of several boxes each, three from each map
+-- in turn; into maps that several items add to; the innermost dim alone; at strides.
+kernel "copy_maps_shared" {
+  X = tensor { 3, A, C, dtype = "bf16", axes = "m r c", swizzle = "64B", maps = "m", stride = { A * 1000, 1000, 1 } },
+  Y = tensor { B, 6, A, C, dtype = "bf16", axes = "b p r c", out = true },
+  axes = "b p r c m", tile = { r = 32, c = 64 }, grid = { b = B, p = 6, r = A, c = C }, cluster = { b = 2 },
+  via = { tile = "bulk" }, arch = { sm_90a = {} },
+  cache = { X = "evict_last" },
+  pipeline = { stages = 3 },
+  program = function(t, at, tile)
+    local r, c = span(at.r, tile.r), span(at.c, tile.c)
+    store(t.Y, at.b, at.p, r, c, load(t.X, at.p // 2, r, c):as "tile")
+  end,
+  run = { { A = 70, B = 3, C = 136 } },
+}
+kernel "copy_maps_added" {
+  X = tensor { 7, A, C, dtype = "fp32", axes = "p r c", maps = "p" },
+  Y = tensor { 4, A, C, dtype = "fp32", axes = "m r c", out = true, maps = "m" },
+  axes = "p r c m", tile = { r = 16, c = 32 }, grid = { p = 7, r = A, c = C },
+  via = { tile = "bulk" }, arch = { sm_90a = {} },
+  cache = { Y = "evict_first" },
+  schedule = { persistent = false },
+  program = function(t, at, tile)
+    local r, c = span(at.r, tile.r), span(at.c, tile.c)
+    store_add(t.Y, at.p % 4, r, c, load(t.X, at.p, r, c):as "tile")
+  end,
+  run = { { A = 50, C = 72 } },
+}
+kernel "copy_maps_line" {
+  X = tensor { 5, C, dtype = "uint8", axes = "p c", maps = "p" },
+  Y = tensor { 5, C, dtype = "uint8", axes = "p c", out = true, maps = "p" },
+  axes = "p c", tile = { c = 128 }, grid = { p = 5, c = C },
+  via = { tile = "bulk" }, arch = { sm_90a = {} },
+  schedule = { persistent = false },
+  program = function(t, at, tile)
+    local c = span(at.c, tile.c)
+    store(t.Y, at.p, c, load(t.X, at.p, c):as "tile")
+  end,
+  run = { { C = 1456 } },
+}
+for _, count in ipairs { 1, 254 } do -- and one of Y: all that parameters hold
+  kernel("copy_maps_" .. count) {
+    X = tensor { count, A, C, dtype = "bf16", axes = "p r c", maps = "p" },
+    Y = tensor { count, A, C, dtype = "bf16", axes = "p r c", out = true },
+    axes = "p r c", tile = { r = 8, c = 64 }, grid = { p = count, r = A, c = C },
+    via = { tile = "bulk" }, arch = { sm_90a = {} },
+    schedule = { persistent = false },
+    program = function(t, at, tile)
+      local r, c = span(at.r, tile.r), span(at.c, tile.c)
+      store(t.Y, at.p, r, c, load(t.X, at.p, r, c):as "tile")
+    end,
+    run = { { A = 11, C = 72 } },
+  }
+end

@@ -26,6 +26,9 @@ for mode in eager random; do
     "$program" run "$matrix" --kernel tile_copy_stages_2 --device emu --complete $mode >"$work/out" 2>&1 &&
         ! grep -q '^hazard' "$work/out"
     ok $? "tile_copy_stages_2, $mode" "$work/out"
+    "$program" run "$matrix" --kernel tile_copy_192 --device emu --complete $mode >"$work/out" 2>&1 &&
+        ! grep -q '^hazard' "$work/out"
+    ok $? "tile_copy_192, $mode" "$work/out"
     for kernel in tile_copy_2x2x32 tile_copy_5d tile_copy_add tile_copy_four tile_copy_multicast; do
         "$program" run "$boxes" --kernel $kernel --device emu --inputs integer --complete $mode >"$work/out" 2>&1 &&
             ! grep -q '^hazard' "$work/out"
@@ -82,6 +85,34 @@ bug $ring BARRIER-INIT 's/barrier_init_fence();/;/' 'barriers are set up without
 bug $ring BARRIER-INIT 's/    __syncthreads();/    ;/' 'the block does not meet'
 bug tile_copy_multicast EXIT-IN-FLIGHT 's/tile_drain(tile_fill);/;/' 'a block ends before the other has released'
 bug tile_copy_multicast BARRIER-INIT 's/    cluster_meet();/    __syncthreads();/' 'the cluster does not meet'
+# A tile's map is one of an array of them. seen EDIT HOW: the edited text takes another one.
+seen() {
+    sed "$1" "$work/gen/tile_copy_192.sm_90a.cu" >"$work/broken.cu"
+    ! cmp -s "$work/gen/tile_copy_192.sm_90a.cu" "$work/broken.cu" &&
+        ! "$program" run "$matrix" --device emu --source "$work/broken.cu" --inputs integer --set H=70,W=72 \
+            >"$work/out" 2>&1 && grep -q "$2" "$work/out"
+    ok $? "tile_copy_192, seen: $1" "$work/out"
+}
+seen 's/X_map\[i0\]/X_map[0]/' 'elements are beyond their bounds'
+seen 's/X_map\[i0\]/X_map[95 - i0]/' 'elements are beyond their bounds'
+seen 's/X_map\[i0\]/Y_map[i0]/' 'was not written'
+seen 's/Y_map\[i0\]/Y_map[0]/' 'hazards UNORDERED-WRITE'
+seen 's/Y_map\[i0\]/Y_map[i0 + 1]/' 'hazards BOUNDS'
+
+# Slices that lie anywhere: the emitted C on a driver that is none, and on the emulator.
+cc=${CC:-cc}
+"$program" build "$matrix" --kernel tile_copy_192 --arch sm_90a -o "$work/slices" >"$work/out" 2>&1 &&
+    "$cc" -std=c99 -O1 -Wall -Wextra -Wpedantic -Werror -Itests/embed -Iruntime -I"$work/slices" -o "$work/use" \
+        tests/embed/use_slices.c tests/embed/mock_driver.c "$work/slices/tile_copy_192.c" \
+        build/libtilewright.a -l:libxxhash.a -lm -ldl >>"$work/out" 2>&1 &&
+    "$cc" -std=c99 -O1 -Wall -Wextra -Wpedantic -Werror -I"$work/gen" -o "$work/anywhere" \
+        tests/embed/run_slices.c "$work/gen/tile_copy_192.c" -ldl >>"$work/out" 2>&1
+ok $? "programs with tile_copy_192.c compile" "$work/out"
+"$work/use" >"$work/out" 2>&1
+ok $? "what slices with maps are given, and what of them is refused" "$work/out"
+"$program" run-program "$work/anywhere" >"$work/out" 2>&1 && grep -qx '0 wrong' "$work/out" &&
+    grep -qx 'tilewright run-program: 1 launch, 0 hazards' "$work/out"
+ok $? "slices that lie anywhere" "$work/out"
 "$program" run "$matrix" --device emu --arch sm_120a --inputs integer --complete alternate --hazards strict \
     >"$work/out" 2>&1
 ok $? "specs/tile_copy.lua on sm_120a" "$work/out"

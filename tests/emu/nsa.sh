@@ -41,6 +41,18 @@ done
 ! grep -q 'not verified\|^hazard\|^FAILED' "$work/out"
 ok $? "lists and unions, in every completion" "$work/out"
 
+# A tile has the rows of the instruction that multiplies it.
+rows_of() { # FILE KERNEL
+    "$program" plan "$1" --kernel "$2" --arch sm_90a --why 2>"$work/err" |
+        sed -n 's/^ *tile\.m *\([0-9]*\) .*/\1/p' | sort -u
+}
+cp -r specs "$work/other"
+sed 's/instruction = "mma.sync", stages = 1/instruction = "wgmma", stages = 2/; s/{ blocks = own.warps }/{}/' \
+    specs/nsa.lua >"$work/other/nsa.lua"
+[ "$(rows_of specs/nsa.lua nsa_fwd)" = 16 ] && [ "$(rows_of specs/nsa.lua nsa_fwd_union_pairs)" = 32 ] &&
+    [ "$(rows_of "$work/other/nsa.lua" nsa_fwd)" = 64 ] && [ "$(rows_of specs/nsa.lua nsa_fwd_two)" = 64 ]
+ok $? "rows of a tile by mma.sync and by wgmma" "$work/err"
+
 # wrong FILE KERNEL SED [SPEC]: the file of specs/, changed so, gives results that the reference by hand does not.
 cp -r specs "$work/specs"
 wrong() {

@@ -238,6 +238,15 @@ bool host_may_be_null(const struct host_facts *f, int tensor)
     return true;
 }
 
+/* Maps of its slices in any variant; 0: none has them. */
+static int maps_of(const struct host_facts *f, int tensor)
+{
+    int maps = 0;
+    for (int i = 0; i < f->model->image_count && !maps; i++)
+        maps = f->model->image[i].plan->tensor[tensor].maps;
+    return maps;
+}
+
 static bool may_be_negative(const struct host_facts *f, int tensor, int d)
 {
     return !expr_is_natural(&f->plan->graph, f->plan->tensor[tensor].dim[d]);
@@ -265,6 +274,7 @@ static void tensor(const struct host_facts *f, const struct sink *s, int index)
     sink_integer(s, "rank", t->rank);
     sink_integer(s, "out", t->out);
     sink_boolean(s, "pointers", t->pointers);
+    sink_integer(s, "maps", maps_of(f, index));
     sink_integer(s, "align", align);
     sink_integer(s, "best_align", best);
     sink_boolean(s, "may_be_null", host_may_be_null(f, index));
@@ -305,6 +315,7 @@ static void arguments(const struct host_facts *f, const struct sink *s)
     for (int i = 0; i < p->tensor_count; i++) {
         const struct plan_tensor *t = &p->tensor[i];
         tensor(f, s, i);
+        rank = t->rank > rank ? t->rank : rank;
         rank = map_rank(t) > rank ? map_rank(t) : rank;
         has_stride = has_stride || t->rank - t->pointers > 1;
     }
@@ -381,7 +392,7 @@ static void cost(const struct sink *s, const struct host_image *image)
 }
 
 /* What the variant asks of each tensor. */
-static void rules(const struct sink *s, const struct plan *p)
+static void rules(const struct host_facts *f, const struct sink *s, const struct plan *p)
 {
     sink_array(s, "rule");
     for (int i = 0; i < p->tensor_count; i++) {
@@ -396,6 +407,7 @@ static void rules(const struct sink *s, const struct plan *p)
         sink_integer(s, "mask", align - 1);
         sink_integer(s, "whole_rows", t->whole_rows && align > bytes);
         sink_integer(s, "map", t->map >= 0);
+        sink_boolean(s, "one_map", !t->maps && maps_of(f, i)); /* or none, where others have one of each slice */
         sink_array(s, "fixed");
         for (int d = 0; d + 1 < t->rank; d++)
             if (t->fixed[d]) {
@@ -429,6 +441,7 @@ static void params(const struct host_facts *f, const struct sink *s, const struc
         if (q->kind == PLAN_PARAM_MAP) {
             sink_integer(s, "rank", p->tensor[q->tensor].rank);
             sink_boolean(s, "pointers", p->tensor[q->tensor].pointers);
+            sink_integer(s, "maps", p->tensor[q->tensor].maps);
         }
         if (q->kind == PLAN_PARAM_DIM)
             sink_text(s, "symbol", p->symbol[q->index]);
@@ -503,7 +516,7 @@ static void image(const struct host_facts *f, const struct sink *s, int index)
         sink_integer(s, "list_threads", PLAN_LIST_THREADS);
     }
     sink_boolean(s, "workspace_by_grid", workspace_by_grid(p));
-    rules(s, p);
+    rules(f, s, p);
     params(f, s, p, index);
     sink_integer(s, "source_chunks", count_chunks(m->source, m->source_bytes));
     sink_integer(s, "ptx_chunks", count_chunks(m->ptx, m->ptx_bytes));
@@ -549,7 +562,7 @@ static void targets(const struct host_facts *f, const struct sink *s)
             sink_text(s, NULL, f->id[n]);
         sink_end(s);
         sink_text(s, "last", f->id[last]);
-        rules(s, f->model->image[last].plan);
+        rules(f, s, f->model->image[last].plan);
         sink_end(s);
     }
     sink_end(s);
@@ -560,7 +573,7 @@ static void find_parts(const struct host_facts *f, struct host_parts *parts)
 {
     const struct plan *p = f->plan;
     for (int i = 0; i < p->tensor_count; i++) {
-        parts->operands = parts->operands || p->tensor[i].pointers || host_may_be_null(f, i);
+        parts->operands = parts->operands || p->tensor[i].pointers || maps_of(f, i) || host_may_be_null(f, i);
         for (int d = 0; d < p->tensor[i].rank; d++)
             parts->operands = parts->operands || may_be_negative(f, i, d) || may_be_large(f, i, d);
     }
@@ -588,12 +601,14 @@ static void walk(const void *model, const struct sink *s)
         for (int n = 0; n < 3; n++)
             parts.clusters = parts.clusters || p->launch.cluster[n] > 1;
         words_of_params = (p->param_bytes + 7) / 8 > words_of_params ? (p->param_bytes + 7) / 8 : words_of_params;
+        parts.large = parts.large || p->param_bytes > 4096;
         parts.cubin = parts.cubin || m->image[i].cubin;
         parts.source = parts.source || m->image[i].source;
         parts.ptx = parts.ptx || m->image[i].ptx;
         for (int n = 0; n < p->tensor_count; n++) {
             parts.windows = parts.windows || p->tensor[n].window.dims > 0;
             parts.pointers = parts.pointers || p->tensor[n].pointers;
+            parts.arrays = parts.arrays || p->tensor[n].maps > 0;
             for (int d = 0; d + 1 < p->tensor[n].rank; d++)
                 parts.fixed = parts.fixed || p->tensor[n].fixed[d];
         }

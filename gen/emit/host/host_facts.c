@@ -61,13 +61,17 @@ static int check_names(const struct host_facts *f, struct diag_set *diags)
     const struct plan *p = f->plan;
     int count = 0, status = check_name(f, diags, f->model->name);
     const char **field =
-        arena_alloc(f->arena, sizeof *field * (size_t)(3 * p->tensor_count + p->symbol_count + p->scalar_count + 1));
+        arena_alloc(f->arena, sizeof *field * (size_t)(4 * p->tensor_count + p->symbol_count + p->scalar_count + 1));
     if (!field)
         return 3;
     for (int i = 0; i < p->tensor_count; i++) {
         field[count++] = p->tensor[i].name;
         if (p->tensor[i].pointers && !(field[count++] = arena_format(f->arena, "%s_align", p->tensor[i].name)))
             return 3;
+        for (int n = 0, known = count; n < f->model->image_count && count == known; n++)
+            if (f->model->image[n].plan->tensor[i].maps &&
+                !(field[count++] = arena_format(f->arena, "%s_slices", p->tensor[i].name)))
+                return 3;
         if (p->tensor[i].rank > 1 && !(field[count++] = arena_format(f->arena, "%s_stride", p->tensor[i].name)))
             return 3;
     }
@@ -515,7 +519,7 @@ static int check_plans(const struct host_facts *f, struct diag_set *diags)
             end = a->offset + a->bytes;
             switch (a->kind) {
             case PLAN_PARAM_MAP:
-                fits = fits && a->bytes == 128 && a->offset % 64 == 0;
+                fits = fits && a->bytes == 128 * map_count(&q->tensor[a->tensor]) && a->offset % 64 == 0;
                 break;
             case PLAN_PARAM_POINTER:
             case PLAN_PARAM_WORKSPACE:

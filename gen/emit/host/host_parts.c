@@ -15,6 +15,8 @@ const struct host_parts host_all_parts = {
     .maps = true,
     .windows = true,
     .pointers = true,
+    .arrays = true,
+    .large = true,
     .sizes = true,
     .operands = true,
     .fixed = true,
@@ -59,6 +61,8 @@ void host_parts(const struct sink *s, const struct host_parts *parts, const char
     sink_boolean(s, "maps", parts->maps);
     sink_boolean(s, "windows", parts->windows);
     sink_boolean(s, "pointers", parts->pointers);
+    sink_boolean(s, "arrays", parts->arrays);
+    sink_boolean(s, "large", parts->large);
     sink_boolean(s, "sizes", parts->sizes);
     sink_boolean(s, "operands", parts->operands);
     sink_boolean(s, "fixed", parts->fixed);

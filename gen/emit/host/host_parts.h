@@ -9,6 +9,8 @@
 struct host_parts {
     bool cubin, source, ptx, text; /* has cubins; compiles sources; has PTX; has any text */
     bool maps, windows, pointers;
+    bool arrays;          /* of maps, of slices */
+    bool large;           /* parameters that drivers before CUDA 12.1 do not take */
     bool sizes;           /* of the arguments: any */
     bool operands, fixed; /* tensors that ask for more than all do; strides that are constants */
     bool tuned, lists, counted, workspace;

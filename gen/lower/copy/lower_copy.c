@@ -74,6 +74,8 @@ static int layout(struct copy *c, const struct program_op *o, enum tw_swizzle sw
     const int size = (int)tw_dtype_bytes(t->dtype), last = t->rank - 1, columns = o->at[last].length;
     int width = columns, elements = 1;
     t->access = PLAN_ACCESS_TMA;
+    t->maps = c->l->kernel->tensor[o->tensor].maps;
+    field_reads_add(&c->plan->reads, FIELD_MAPS, o->tensor);
     t->align = 16;
     t->swizzle = swizzle;
     t->multicast = 1;

@@ -322,7 +322,17 @@ PLANT(param_bytes)
 }
 PLANT(param_limit)
 {
-    p->param_bytes = 5000;
+    p->param_bytes = 40000;
+}
+PLANT(param_array)
+{
+    p->tensor[0].maps = 3;
+    p->map[0].rank = 1;
+}
+PLANT(slices)
+{
+    p->tensor[0].maps = 1;
+    p->map[0].rank = 1;
 }
 PLANT(param_map)
 {
@@ -387,7 +397,9 @@ static const struct planted planted[] = {
     {mma_stride, "A", "SWIZZLE", "write stride_bytes = 1024"},
     {param_offset, "B_map", "PARAMS", "puts it at 128"},
     {param_bytes, "param_bytes", "PARAMS", "write 408"},
-    {param_limit, "param_bytes", "PARAMS", "4096"},
+    {param_limit, "param_bytes", "PARAMS", "32764"},
+    {param_array, "A_map", "PARAMS", "its tensor maps have 384 bytes"},
+    {slices, "A", "MAPS", "a tile takes 128 slices"},
     {param_map, "A_map", "PARAMS", "alignment 64"},
     {arrivals, "sm_90a, role consumer, stage 0, step 8 ab_release", "PROTOCOL-ARRIVALS", "write empty_arrivals = 4"},
     {tx_bytes, "sm_90a, role producer, stage 0, step 4 ab_expect", "PROTOCOL-BYTES", "write tx_bytes = 32768"},
