@@ -829,7 +829,11 @@ ${head}{
         ${p_elements}
         line = ${o.base} + (${o.place});
     }
+//@     if short then
+    u32 both[${o.pairs}];
+//@     else
     const bool words = (u64)line % ${word} == 0;
+//@     end
     #pragma unroll
     for (int ${i} = 0; ${i} < ${o.pairs}; ++${i}) {
 //@     if o.piece then
@@ -850,13 +854,7 @@ ${head}{
             value[lane] = ${value};
         }
 //@     if short then
-        const u32 both = pack_${t.dtype}(value[0], value[1]);
-        if (words) {
-            *(u32 *)(line + pair * 8) = both;
-            continue;
-        }
-        line[pair * 8] = (u16)both;
-        line[pair * 8 + 1] = (u16)(both >> 16);
+        both[${i}] = pack_${t.dtype}(value[0], value[1]);
 //@     else
         if (words) {
             *(${carrier}2 *)(line + pair * 8) = make_${carrier}2(value[0], value[1]);
@@ -866,6 +864,20 @@ ${head}{
         line[pair * 8 + 1] = value[1];
 //@     end
     }
+//@     if short then
+//@         local at = o.piece and "(first_pair + i) * 8" or "pair * 8"
+    if ((u64)line % ${word} == 0) {
+        #pragma unroll
+        for (int ${i} = 0; ${i} < ${o.pairs}; ++${i})
+            *(u32 *)(line + ${at}) = both[${i}];
+    } else {
+        #pragma unroll
+        for (int ${i} = 0; ${i} < ${o.pairs}; ++${i}) {
+            line[${at}] = (u16)both[${i}];
+            line[${at} + 1] = (u16)(both[${i}] >> 16);
+        }
+    }
+//@     end
 }
 //@ end
 //@ -- Two neighbours of a row go as one word where both are inside and their address allows it.
