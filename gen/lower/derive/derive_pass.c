@@ -10,7 +10,6 @@
 #include "lower/family.h"
 
 enum {
-    MOST_COLUMN = 1 << 16, /* beyond every tile */
     BESIDE_PLACES = 48, /* registers of a consumer behind its loops: addresses, columns that are read ahead, results */
     BESIDE_STORES = 44, /* and more where stores of one dot's sums read a copy too: none of them is a loop then */
 };
@@ -211,6 +210,18 @@ static int build_with_column(struct build *b, const struct expr_node *n)
     return -1;
 }
 
+/* plan_some(node) of the last place of an integer in memory that goes by both row and column; 0: as it stands. */
+static int build_place(struct build *b, int node)
+{
+    struct work *w = &b->d->work;
+    const struct expr_node *n = &w->graph.node[node];
+    const int both = WORK_ROW | WORK_COLUMN;
+    if (n->type != EXPR_INT || n->rank < 1 || b->d->placing || (work_scope(w, node) & both) != both)
+        return 0;
+    const int last = w->graph.index[n->first_index + n->rank - 1];
+    return derive_column_place(b->d, b->op, last, b->shift - b->d->shift, &b->status);
+}
+
 /* The part that remains of a choice or a conjunction whose condition is known to hold; -1: it is no such node. */
 static int without_condition(const struct expr_graph *g, const struct expr_node *n)
 {
@@ -277,7 +288,7 @@ static int build(struct build *b, int node)
                (bound = derive_column_bound(d, b->op, node, b->shift - d->shift, &b->status)) != 0) {
         /* Within the tile, so that elements compare in 32 bits. */
         int least = expr_binary(g, EXPR_MAX, plan_number(bound), expr_int(g, 0));
-        int within = expr_binary(g, EXPR_MIN, least, expr_int(g, MOST_COLUMN));
+        int within = expr_binary(g, EXPR_MIN, least, expr_int(g, DERIVE_MOST_COLUMN));
         result = expr_binary(g, EXPR_LT, expr_leaf(g, EXPR_INDEX, EXPR_INT, PLAN_INDEX_COLUMN), within);
     } else if (n.op == EXPR_LOOP) {
         bool shifted = b->shift && n.integer == d->around;
@@ -291,8 +302,9 @@ static int build(struct build *b, int node)
         result = build_quotient(b, &n);
     } else if (n.op == EXPR_TENSOR) {
         int index[SPEC_MAX_RANK];
+        const int narrow = build_place(b, node);
         for (int i = 0; i < n.rank; i++)
-            index[i] = build(b, w->graph.index[n.first_index + i]);
+            index[i] = narrow && i == n.rank - 1 ? plan_number(narrow) : build(b, w->graph.index[n.first_index + i]);
         result = b->status ? -1 : expr_tensor(g, (int)n.integer, n.type, n.rank, index);
     } else if ((result = build_with_column(b, &n)) < 0 && !b->status) {
         for (int i = 0; i < 3; i++)

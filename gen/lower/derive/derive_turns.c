@@ -122,6 +122,49 @@ int derive_column_sum(struct derive *d, int op, int integer, int shift, int *ste
     return *status || first < 0 || *steps < 0 ? 0 : plan_some(expr_cast(g, first, TW_FP32));
 }
 
+/* The sum goes by data, and by the column as the column does. */
+static bool goes_by_data(struct work *w, const struct linear *l)
+{
+    bool data = false, column = false;
+    for (int i = 0; i < l->count; i++) {
+        const struct expr_node *n = &w->graph.node[l->node[i]];
+        if (n->op == EXPR_COLUMN)
+            column = l->coefficient[i] == 1;
+        else if (work_scope(w, l->node[i]) & WORK_COLUMN)
+            return false;
+        data = data || n->op == EXPR_TENSOR;
+    }
+    return column && data;
+}
+
+int derive_column_place(struct derive *d, int op, int index, int shift, int *status)
+{
+    struct work *w = &d->work;
+    struct expr_graph *g = &w->l->plan->fused;
+    const struct expr_node *n = &w->graph.node[index];
+    const int zero = expr_int(g, 0), least = n->op == EXPR_MAX ? n->arg[1] : -1;
+    int64_t value = 1;
+    const bool from_zero = least >= 0 && expr_is_int(&w->graph, least, &value) && value == 0;
+    struct linear l;
+    if (*status || !linear_sum(w, from_zero ? n->arg[0] : index, &l) || !goes_by_data(w, &l))
+        return 0;
+    int first = expr_binary(g, EXPR_ADD, expr_leaf(g, EXPR_ACC, EXPR_INT, 0), expr_int(g, l.constant));
+    for (int i = 0; i < l.count && !*status; i++) {
+        if (w->graph.node[l.node[i]].op == EXPR_COLUMN || l.coefficient[i] == 0)
+            continue;
+        int term = plan_number(derive_built(d, op, l.node[i], shift, status));
+        if (!*status)
+            first = expr_binary(g, EXPR_ADD, first, expr_binary(g, EXPR_MUL, term, expr_int(g, l.coefficient[i])));
+    }
+    if (*status)
+        return 0;
+    const int below = expr_binary(g, EXPR_MAX, first, expr_int(g, -DERIVE_MOST_COLUMN));
+    const int within = expr_binary(g, EXPR_MIN, below, expr_int(g, INT32_MAX - DERIVE_MOST_COLUMN));
+    int place = expr_binary(g, EXPR_ADD, within, expr_leaf(g, EXPR_INDEX, EXPR_INT, PLAN_INDEX_COLUMN));
+    place = from_zero ? expr_binary(g, EXPR_MAX, place, zero) : place;
+    return place < 0 ? 0 : plan_some(place);
+}
+
 /* The loop ends where the node's value is reached, or before. */
 static bool ends_at(const struct expr_graph *g, int to, int node)
 {

@@ -50,6 +50,13 @@ int derive_column_bound(struct derive *d, int op, int condition, int shift, int 
  * integer's up to 2^24, and rounded once more beyond. 0: it is none, or *status says why. */
 int derive_column_sum(struct derive *d, int op, int integer, int shift, int *steps, int *status);
 
+/* A place in a tensor's last dim that goes by the column and by data, or the greater of that and 0: plan_some(node) of
+ * one that fits 32 bits, a constant beside the thread's own. What it names is the same: no dim is longer than such places
+ * reach (PLAN_INDEX_COLUMN is below DERIVE_MOST_COLUMN), and outside of one lies 0. 0: it is none, or *status says
+ * why. */
+enum { DERIVE_MOST_COLUMN = 1 << 16 }; /* beyond every tile */
+int derive_column_place(struct derive *d, int op, int index, int shift, int *status);
+
 /* ---- derive_idle.c */
 
 /* Conditions that turn from true to false as the loop goes on, or from false to true, and without which its turns
