@@ -1311,10 +1311,76 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@     end
 //@     return others == 0 and found or nil
 //@ end
+//@ -- Copies with much text, by pages or of rows that end somewhere, stand in it once, and not in front of their loop, in
+//@ -- it and behind it: it begins a turn earlier, with what stands in front, and ends with what stands behind.
+//@ local joined, gone = {}, {}
+//@ local function alike(one, other, by) -- the first node where its loop is `by` further is the second
+//@     local a, b = model.fused[one + 1], model.fused[other + 1]
+//@     local function is_further(n)
+//@         for k = 1, a.op == "LOOP" and n.op == "ADD" and 2 or 0 do
+//@             local shift = model.fused[n.arg[3 - k] + 1]
+//@             if shift.op == "CONST_INT" and shift.integer == by and alike(one, n.arg[k], 0) then return true end
+//@         end
+//@     end
+//@     if by ~= 0 and (a.op == "LOOP" or b.op == "LOOP") then return is_further(b) end
+//@     for _, key in ipairs { "op", "type", "integer", "real", "symbol", "loop", "place", "axis", "scalar", "tensor", "dtype" } do
+//@         if opt(a, key, "") ~= opt(b, key, "") then return false end
+//@     end
+//@     for _, key in ipairs { "arg", "index" } do
+//@         local of_a, of_b = opt(a, key, {}), opt(b, key, {})
+//@         if #of_a ~= #of_b then return false end
+//@         for k, node in ipairs(of_a) do
+//@             if not alike(node, of_b[k], by) then return false end
+//@         end
+//@     end
+//@     return true
+//@ end
+//@ local function is_copy(i)
+//@     local step = i >= 1 and role.step[i] or { op = "end" }
+//@     local plain = step.op == "wait_empty" or step.op == "expect" or (step.op == "fill" and has(step, "at"))
+//@     return plain and model.ring[step.ring].filler == "bulk"
+//@ end
+//@ local function copies_alike(i, j, by)
+//@     local one, other = role.step[i], role.step[j]
+//@     for _, key in ipairs { "op", "call", "ring", "tensor", "count", "phase" } do
+//@         if opt(one, key, "") ~= opt(other, key, "") then return false end
+//@     end
+//@     local of_one, of_other = one.op == "fill" and places(one) or {}, other.op == "fill" and places(other) or {}
+//@     if #of_one ~= #of_other then return false end
+//@     for k, node in ipairs(of_one) do
+//@         if not alike(node, of_other[k], by) then return false end
+//@     end
+//@     return true
+//@ end
+//@ local function join(first)
+//@     local last, loop, tail, long = ended(first), model.loop[role.step[first].loop + 1], 0, false
+//@     local before, behind, around = first, last, first > 1 and role.step[first - 1]
+//@     if around and around.op == "when" and has(around, "node") and ended(first - 1) == last + 1 then
+//@         before, behind = first - 1, last + 1
+//@     end
+//@     while is_copy(behind + 1 + tail) do tail = tail + 1 end
+//@     local head = last - first - 1 - tail
+//@     if tail == 0 or head < 1 or before <= head then return end
+//@     local by = has(loop, "first") and -loop.step or loop.step
+//@     for i = first + 1, last - 1 do
+//@         local step, own = role.step[i], i - first <= head
+//@         local other = own and i - first - 1 + before - head or i - first - head + behind
+//@         if not is_copy(i) or not is_copy(other) or not copies_alike(other, i, own and by or 0) then return end
+//@         local t = step.op == "fill" and model.tensor[step.tensor]
+//@         long = long or t and (is_limited(step) or has(t, "run"))
+//@     end
+//@     if not long then return end
+//@     joined[first] = { head = first + head, around = before < first and before or nil }
+//@     for i = before - head, before do gone[i] = i ~= first end
+//@     for i = behind, behind + tail do gone[i] = i ~= last end
+//@ end
+//@ for i, step in ipairs(role.step) do
+//@     if step.op == "loop" and has(step, "loop") and not one_of and not warps and profile() == 0 then join(i) end
+//@ end
 //@ -- The steps in the order of the text: what a consumer goes past stands before its own items' steps.
 //@ local listed = {}
 //@ for i, step in ipairs(role.step) do
-//@     listed[#listed + 1] = { i }
+//@     if not gone[i] then listed[#listed + 1] = { i } end
 //@     if i == shared_loop then
 //@         listed[#listed + 1] = { i, "begin" }
 //@         local j, last = i + 1, ended(i)
@@ -1396,8 +1462,21 @@ while (items_next(args, items${next_item})) {
 //@         local start = from == "0" and "" or from .. " + "
 //@         local sign = has(loop, "first") and "_first - " or "_first + "
 //@         if counted_from_first(loop) then start = loop.name .. sign end
-//@         local single = opt(step, "most", 0) == 1
-//@         if single then
+//@         local single, kept = opt(step, "most", 0) == 1, joined[i]
+//@         if kept then
+//@             local some, none = "", ""
+//@             if kept.around then
+//@                 local around = role.step[kept.around]
+//@                 local range = fragment_uniform("w" .. kept.around .. "_", around.node)
+//@                 local statements = range.at
+//@                 some, none = range[1] .. " > " .. around.count .. " ? ", " : " .. loop.name .. "_turn"
+${statements}
+//@             end
+const int ${call}_begin = ${loop.name}_turn;
+const int ${call}_last = ${some}max(${loop.name}_turn, ${call}_turns)${none};
+#pragma unroll 1
+for (--${loop.name}_turn;; ++${loop.name}_turn) {
+//@         elseif single then
 if (${loop.name}_turn < ${call}_turns) {
 //@         else
 #pragma unroll 1
@@ -1406,7 +1485,11 @@ for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
     ${loop.name} = ${start}${loop.name}_turn * ${loop.step};
 //@         variables(i)
 //@         deeper()
-//@         opened[#opened + 1] = { loop.name, start, loop.step, single }
+//@         opened[#opened + 1] = { loop.name, start, loop.step, single, joined = kept and call, number = i }
+//@         if kept then
+if (${loop.name}_turn < ${call}_last) {
+//@             deeper()
+//@         end
 //@     elseif (op == "loop" or op == "when") and has(step, "place") then
 //@         opened[#opened + 1] = {}
 //@         -- A chunk of what the item before has left in registers, or all that is left.
@@ -1503,6 +1586,10 @@ at_${item.axis} = next_${item.axis};
 //@         if variable[4] then
 //@             local name = variable[1]
 ++${name}_turn;
+//@         elseif opt(variable, "joined", false) then
+//@             local name, call = variable[1], variable.joined
+if (${name}_turn == ${call}_last)
+    break;
 //@         end
 //@         shallower()
 }
@@ -1510,7 +1597,7 @@ at_${item.axis} = next_${item.axis};
 //@             shallower()
 }
 //@         end
-//@         if variable[1] then
+//@         if variable[1] and not opt(variable, "joined", false) then
 //@             local name, start, by = variable[1], variable[2], variable[3]
 ${name} = ${start}${name}_turn * ${by};
 //@         end
@@ -1935,6 +2022,14 @@ ${call}(args, consumer, buffer, ${places});
 //@     local where, mark = stamp(role.name, i)
 //@     if not past and where == "behind" then
 profile_mark<${mark}>(stamps);
+//@     end
+//@     local inner = #opened > 0 and opened[#opened] or {}
+//@     if opt(inner, "joined", false) and joined[inner.number].head == i then
+//@         local name, call = inner[1], inner.joined
+//@         shallower()
+}
+if (${name}_turn < ${call}_begin)
+    continue;
 //@     end
 //@ end
 //@ fragment_item()
