@@ -1377,10 +1377,27 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@ for i, step in ipairs(role.step) do
 //@     if step.op == "loop" and has(step, "loop") and not one_of and not warps and profile() == 0 then join(i) end
 //@ end
+//@ -- Where items come from a counter, their places are found at one place in the text, and the first as if its stage of
+//@ -- the ring had been waited for, which is empty: the step in front of the items' loop is that at its end.
+//@ local first_of = {}
+//@ for i, step in ipairs(role.step) do
+//@     local last = step.op == "loop" and step.call == "tiles" and profile() == 0 and ended(i)
+//@     local function is(k, op) return k >= 1 and role.step[k].op == op and role.step[k].ring == model.item_ring end
+//@     if last and has(model, "item_ring") and is(i - 2, "write") and is(i - 1, "arrive") and is(last - 3, "wait_empty")
+//@             and is(last - 2, "write") and is(last - 1, "arrive") then
+//@         first_of[i] = last - 3
+//@         for k = 1, 3 do gone[last - k] = true end
+//@         gone[i - 2], gone[i - 1] = true, true
+//@     end
+//@ end
 //@ -- The steps in the order of the text: what a consumer goes past stands before its own items' steps.
 //@ local listed = {}
 //@ for i, step in ipairs(role.step) do
 //@     if not gone[i] then listed[#listed + 1] = { i } end
+//@     if first_of[i] then
+//@         for k = 0, 2 do listed[#listed + 1] = { first_of[i] + k } end
+//@         listed[#listed + 1] = { i, "none" }
+//@     end
 //@     if i == shared_loop then
 //@         listed[#listed + 1] = { i, "begin" }
 //@         local j, last = i + 1, ended(i)
@@ -1397,6 +1414,18 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@             j = j + 1
 //@         end
 //@         listed[#listed + 1] = { i, "end" }
+//@     end
+//@ end
+//@ -- What an item's steps are said in, behind the place of the item.
+//@ local function begin_item(i)
+//@     if foretells == 0 then item_elements() end
+//@     variables(i)
+//@     deeper()
+//@     for j = i + 1, ended(i) do
+//@         local fill = role.step[j]
+//@         local copied = fill.op == "fill" and #model.ring[fill.ring].tensor > 0
+//@         copied = copied and model.ring[fill.ring].filler == "bulk" and has(fill, "at")
+//@         if copied and not has(model.tensor[fill.tensor], "gathered") then read_once(j) end
 //@     end
 //@ end
 //@ local storing, opened, filled_of, stored_to = nil, {}, {}, 0
@@ -1420,6 +1449,12 @@ continue;
 //@     elseif past == "skip" then
 //@         local name = skipped(i)
 ${name}_skip(${name}_next, ${call}_turns);
+//@     elseif past == "none" then
+//@         local first_item = model.item[1].axis
+if (at_${first_item} < 0)
+    break;
+//@         shallower()
+//@         begin_item(i)
 //@     elseif op == "skip" then
 //@         if past then
 ${call}(${ring}_next, 1);
@@ -1429,7 +1464,9 @@ ${call}(${ring}_next, 1);
 //@         if shared_loop then
 u32 whose = 0; // the consumer whose item comes next
 //@         end
-//@         if has(model, "item_ring") then
+//@         if first_of[i] then
+for (;;) {
+//@         elseif has(model, "item_ring") then
 //@             local first_item = model.item[1].axis
 while (at_${first_item} >= 0) {
 //@         elseif foretells > 0 then
@@ -1446,15 +1483,7 @@ while (items_next(args, items${next_item})) {
     whose = whose + 1 == ${consumers} ? 0 : whose + 1;
 //@         end
 //@         opened[#opened + 1] = { items = true }
-//@         if foretells == 0 then item_elements() end
-//@         variables(i)
-//@         deeper()
-//@         for j = i + 1, ended(i) do
-//@             local fill = role.step[j]
-//@             local copied = fill.op == "fill" and #model.ring[fill.ring].tensor > 0
-//@             copied = copied and model.ring[fill.ring].filler == "bulk" and has(fill, "at")
-//@             if copied and not has(model.tensor[fill.tensor], "gathered") then read_once(j) end
-//@         end
+//@         if first_of[i] then deeper() else begin_item(i) end
 //@     elseif op == "loop" and has(step, "loop") then
 //@         -- The variable follows from the turn: nothing but that is carried around.
 //@         local loop = model.loop[step.loop + 1]
