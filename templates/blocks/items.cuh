@@ -213,8 +213,10 @@ __device__ __forceinline__ item_order items_begin(const arguments &args)
 //@         local statements, from, to, by, up = range.at, range[1], range[2], loop.step, loop.step - 1
     ${statements}
     const i64 turns = ((i64)(${to}) - (i64)(${from}) + ${up}) / ${by};
-    const i64 fit = ${schedule.cache_bytes} / (max(turns, (i64)1) * ${schedule.turn_bytes});
-    item_order s = {(int)${own}, (int)max((i64)1, min(fit, (i64)(${all})))};
+//@         local most = schedule.cache_bytes // schedule.turn_bytes
+//@         local beyond = most + 1
+    const u32 fit = ${most} / (u32)max((i64)1, min(turns, (i64)${beyond})); // of the L2's ${most} turns
+    item_order s = {(int)${own}, (int)max(1u, min(fit, (u32)(${all})))};
 //@     else
     item_order s = {(int)${own}, 1};
 //@     end
