@@ -1352,9 +1352,29 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@     end
 //@     return true
 //@ end
+//@ -- Loops that go on with the same copies, where others turn to masks, are one.
+//@ local twins = {}
+//@ local function unite(first)
+//@     local turns, own, last = { role.step[first].call .. "_turns" }, ended(first) - first, ended(first)
+//@     local function goes_on(i)
+//@         local step = role.step[i]
+//@         if step.op ~= "loop" or opt(step, "loop", -1) ~= role.step[first].loop or ended(i) - i ~= own then return false end
+//@         for k = 1, own - 1 do
+//@             if not is_copy(i + k) or not copies_alike(first + k, i + k, 0) then return false end
+//@         end
+//@         return true
+//@     end
+//@     while own > 1 and last < #role.step and goes_on(last + 1) do
+//@         turns[#turns + 1] = role.step[last + 1].call .. "_turns"
+//@         for i = last + 1, ended(last + 1) do gone[i] = true end
+//@         last = ended(last + 1)
+//@     end
+//@     if #turns > 1 then twins[first] = { turns = turns, last = last } end
+//@ end
 //@ local function join(first)
 //@     local last, loop, tail, long = ended(first), model.loop[role.step[first].loop + 1], 0, false
-//@     local before, behind, around = first, last, first > 1 and role.step[first - 1]
+//@     local before, behind = first, twins[first] and twins[first].last or last
+//@     local around = first > 1 and role.step[first - 1]
 //@     if around and around.op == "when" and has(around, "node") and ended(first - 1) == last + 1 then
 //@         before, behind = first - 1, last + 1
 //@     end
@@ -1372,10 +1392,13 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@     if not long then return end
 //@     joined[first] = { head = first + head, around = before < first and before or nil }
 //@     for i = before - head, before do gone[i] = i ~= first end
-//@     for i = behind, behind + tail do gone[i] = i ~= last end
+//@     for i = behind, behind + tail do gone[i] = gone[i] or i ~= last end
 //@ end
 //@ for i, step in ipairs(role.step) do
-//@     if step.op == "loop" and has(step, "loop") and not one_of and not warps and profile() == 0 then join(i) end
+//@     if step.op == "loop" and has(step, "loop") and not gone[i] and not one_of and not warps and profile() == 0 then
+//@         unite(i)
+//@         join(i)
+//@     end
 //@ end
 //@ -- Where items come from a counter, their places are found at one place in the text, and the first as if its stage of
 //@ -- the ring had been waited for, which is empty: the step in front of the items' loop is that at its end.
@@ -1491,7 +1514,14 @@ while (items_next(args, items${next_item})) {
 //@         local start = from == "0" and "" or from .. " + "
 //@         local sign = has(loop, "first") and "_first - " or "_first + "
 //@         if counted_from_first(loop) then start = loop.name .. sign end
-//@         local single, kept = opt(step, "most", 0) == 1, joined[i]
+//@         local single, kept, turns = opt(step, "most", 0) == 1 and not twins[i], joined[i], call .. "_turns"
+//@         if twins[i] then
+//@             local of = twins[i].turns
+//@             turns = call .. "_all"
+//@             for k = 2, #of do of[k] = "max(" .. of[k - 1] .. ", " .. of[k] .. ")" end
+//@             local all = of[#of]
+const int ${turns} = ${all};
+//@         end
 //@         if kept then
 //@             local some, none = "", ""
 //@             if kept.around then
@@ -1502,14 +1532,14 @@ while (items_next(args, items${next_item})) {
 ${statements}
 //@             end
 const int ${call}_begin = ${loop.name}_turn;
-const int ${call}_last = ${some}max(${loop.name}_turn, ${call}_turns)${none};
+const int ${call}_last = ${some}max(${loop.name}_turn, ${turns})${none};
 #pragma unroll 1
 for (--${loop.name}_turn;; ++${loop.name}_turn) {
 //@         elseif single then
-if (${loop.name}_turn < ${call}_turns) {
+if (${loop.name}_turn < ${turns}) {
 //@         else
 #pragma unroll 1
-for (; ${loop.name}_turn < ${call}_turns; ++${loop.name}_turn) {
+for (; ${loop.name}_turn < ${turns}; ++${loop.name}_turn) {
 //@         end
     ${loop.name} = ${start}${loop.name}_turn * ${loop.step};
 //@         variables(i)
