@@ -397,6 +397,7 @@ struct range {
     int low;           /* plan_some(node): turns upwards that need masks which the others do not; 0: none of the kind */
     int end;           /* plan_some(node): turns whose variable is not below it need masks */
     bool one_masked;   /* at most one does */
+    bool one_body;     /* turns with and without masks have one, with a branch around them */
     bool down;         /* those are the first */
 };
 
@@ -485,6 +486,8 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
     } else {
         if (r->low) /* with the masks of the last ones, too, of which they may be some */
             status = turns_until(d, number, plan_text(p, "%s_masked", r->name), r->low, 0);
+        d->cut = r->one_body ? beyond_end(d, number, r->end) : 0;
+        inside = r->one_body ? 0 : inside;
         d->unmasked = inside != 0;
         d->unmasked_low = r->low != 0;
         if (inside && !status)
@@ -497,6 +500,7 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
         }
         if (!status && !d->alone)
             status = turns_until(d, number, r->name, count, inside && r->one_masked);
+        d->cut = 0;
     }
     d->unmasked = false;
     return status;
@@ -608,9 +612,10 @@ static int loop(struct derive *d, int number)
     struct range range = {.name = name, .count = count, .inside = inside};
     range.one_masked = inside && derive_one_masked(d, number, &status);
     range.down = !status && derive_goes_down(d, number, possible && inside, &status);
-    if (!status && inside && d->ahead >= 0)
-        range.end = first_masked(d, number, inside);
     range.low = low_turns(d, &range, masks.low);
+    range.one_body = inside && !range.down && !range.low && d->ahead < 0 && derive_waits_for_memory(d, number);
+    if (!status && inside && (d->ahead >= 0 || range.one_body))
+        range.end = first_masked(d, number, inside);
     if (!status && range.down)
         status = turn_around(d, number, count);
     if (status)
@@ -727,13 +732,13 @@ static int item(struct derive *d)
     int all = d->work.program->op_count, dots = in_turn(d) ? end_of_dots(d) : all, status = 0;
     if (in_turn(d))
         status = derive_pass_on(d, PLAN_BARRIER, 0,
-                           "the stages before this item's are known to be full, and their dots issued");
+                                "the stages before this item's are known to be full, and their dots issued");
     if (!status && d->source && !derive_brings_source(d, -1))
         status = derive_bring_source(d);
     status = status ? status : body(d, 0, dots);
     if (!status && in_turn(d))
         status = derive_pass_on(d, PLAN_BARRIER_ARRIVE, 0,
-                         "this item's dots are issued: the next one's follow on the tensor cores");
+                                "this item's dots are issued: the next one's follow on the tensor cores");
     return status ? status : body(d, dots, all);
 }
 

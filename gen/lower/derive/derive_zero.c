@@ -75,9 +75,7 @@ static bool asks_data(const struct work *w, int node)
     return asks;
 }
 
-/* One consumer goes along what data say there is, tile by tile, and waits for memory: zeros in front of each item cost
- * it nothing, and sums that are kept from item to item, with zeros on one of the ways, a compiler many moves. */
-static bool waits_for_memory(const struct derive *d, int loop)
+bool derive_waits_for_memory(const struct derive *d, int loop)
 {
     const struct program *p = d->work.program;
     const bool along = p->graph->node[p->op[loop].step].integer > 1 && asks_data(&d->work, d->work.op[loop].to);
@@ -85,11 +83,12 @@ static bool waits_for_memory(const struct derive *d, int loop)
 }
 
 /* The carried value of an outermost loop is such a sum; and where a loop makes no turn it makes none for any item, or
- * there are zeros then. */
+ * there are zeros then. Who waits for memory writes zeros in front of each item at no cost: sums that are kept from
+ * item to item, with zeros on one of the ways, take a compiler many moves. */
 static bool needs_no_zeros(struct derive *d, int loop, int which, int *status)
 {
     const struct program *p = d->work.program;
-    if ((!looks_ahead(d) || waits_for_memory(d, loop)) && !turns_alike(d, loop, status))
+    if ((!looks_ahead(d) || derive_waits_for_memory(d, loop)) && !turns_alike(d, loop, status))
         return false;
     for (int o = loop + 1; o < p->op[loop].end && d->work.op[loop].parent < 0; o++)
         if (p->op[o].kind == PROGRAM_DOT && carried_as(d, o) == which && d->work.op[o].parent == loop)
