@@ -1311,8 +1311,8 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@     end
 //@     return others == 0 and found or nil
 //@ end
-//@ -- Copies with much text, by pages or of rows that end somewhere, stand in it once, and not in front of their loop, in
-//@ -- it and behind it: it begins a turn earlier, with what stands in front, and ends with what stands behind.
+//@ -- Copies with much text, by pages or of rows that end somewhere, are said once, not in front of a loop, in it and
+//@ -- behind it: the loop begins a turn earlier, with what stands in front, and ends with what stands behind.
 //@ local joined, gone = {}, {}
 //@ local function alike(one, other, by) -- the first node where its loop is `by` further is the second
 //@     local a, b = model.fused[one + 1], model.fused[other + 1]
@@ -1323,7 +1323,9 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@         end
 //@     end
 //@     if by ~= 0 and (a.op == "LOOP" or b.op == "LOOP") then return is_further(b) end
-//@     for _, key in ipairs { "op", "type", "integer", "real", "symbol", "loop", "place", "axis", "scalar", "tensor", "dtype" } do
+//@     for _, key in ipairs {
+//@         "op", "type", "integer", "real", "symbol", "loop", "place", "axis", "scalar", "tensor", "dtype",
+//@     } do
 //@         if opt(a, key, "") ~= opt(b, key, "") then return false end
 //@     end
 //@     for _, key in ipairs { "arg", "index" } do
@@ -1358,7 +1360,8 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@     local turns, own, last = { role.step[first].call .. "_turns" }, ended(first) - first, ended(first)
 //@     local function goes_on(i)
 //@         local step = role.step[i]
-//@         if step.op ~= "loop" or opt(step, "loop", -1) ~= role.step[first].loop or ended(i) - i ~= own then return false end
+//@         local same = step.op == "loop" and opt(step, "loop", -1) == role.step[first].loop
+//@         if not same or ended(i) - i ~= own then return false end
 //@         for k = 1, own - 1 do
 //@             if not is_copy(i + k) or not copies_alike(first + k, i + k, 0) then return false end
 //@         end
@@ -1400,14 +1403,16 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@         join(i)
 //@     end
 //@ end
-//@ -- Where items come from a counter, their places are found at one place in the text, and the first as if its stage of
-//@ -- the ring had been waited for, which is empty: the step in front of the items' loop is that at its end.
+//@ -- Where items come from a counter, their places are found at one place in the text: what stands in front of their
+//@ -- loop is what ends it, which waits for a stage of the ring first: there all are empty.
 //@ local first_of = {}
 //@ for i, step in ipairs(role.step) do
 //@     local last = step.op == "loop" and step.call == "tiles" and profile() == 0 and ended(i)
-//@     local function is(k, op) return k >= 1 and role.step[k].op == op and role.step[k].ring == model.item_ring end
-//@     if last and has(model, "item_ring") and is(i - 2, "write") and is(i - 1, "arrive") and is(last - 3, "wait_empty")
-//@             and is(last - 2, "write") and is(last - 1, "arrive") then
+//@     local function is(k, op)
+//@         return k >= 1 and role.step[k].op == op and role.step[k].ring == model.item_ring
+//@     end
+//@     if last and has(model, "item_ring") and is(i - 2, "write") and is(i - 1, "arrive")
+//@             and is(last - 3, "wait_empty") and is(last - 2, "write") and is(last - 1, "arrive") then
 //@         first_of[i] = last - 3
 //@         for k = 1, 3 do gone[last - k] = true end
 //@         gone[i - 2], gone[i - 1] = true, true

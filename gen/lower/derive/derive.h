@@ -197,10 +197,6 @@ int derive_uses_of(const struct derive *d, int leaf);
 /* The dot adds to a multiple of what it carried on, which nothing else takes, and began from zero. */
 bool derive_starts_from_zero(const struct derive *d, int op);
 
-/* One consumer goes along what data say there is, tile by tile: it waits for memory, and what it computes meanwhile
- * costs no time. */
-bool derive_waits_for_memory(const struct derive *d, int loop);
-
 /* The dot's result is taken in its own turn of a loop, so that consumers with turns pass the tensor cores on around it:
  * one computes on what it got while the next one's dot runs. Without turns two that began in step would stay so. */
 bool derive_passes_on(const struct derive *d, int op);

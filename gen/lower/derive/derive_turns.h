@@ -60,6 +60,12 @@ int derive_column_sum(struct derive *d, int op, int integer, int shift, int *ste
 enum { DERIVE_MOST_COLUMN = 1 << 16 }; /* beyond every tile */
 int derive_column_place(struct derive *d, int op, int index, int shift, int *status);
 
+/* ---- derive_zero.c */
+
+/* One consumer goes along what data say there is, tile by tile: it waits for memory, and what it computes meanwhile
+ * costs no time. */
+bool derive_waits_for_memory(const struct derive *d, int loop);
+
 /* ---- derive_idle.c */
 
 /* Conditions that turn from true to false as the loop goes on, or from false to true, and without which its turns

@@ -577,6 +577,15 @@ static int low_turns(struct derive *d, const struct range *r, int low)
     return r->down ? low : derive_least(&d->work.l->plan->fused, low, r->count);
 }
 
+/* one_body: of a loop upwards that does not look ahead, where what masks take is hidden by the way of the next tiles. */
+static void find_end(struct derive *d, int number, struct range *r)
+{
+    const bool plain = r->inside && !r->down && !r->low && d->ahead < 0;
+    r->one_body = plain && derive_waits_for_memory(d, number);
+    if (r->inside && (d->ahead >= 0 || r->one_body))
+        r->end = first_masked(d, number, r->inside);
+}
+
 static int loop(struct derive *d, int number)
 {
     const struct program_op *l = &d->work.program->op[number];
@@ -609,13 +618,12 @@ static int loop(struct derive *d, int number)
             return 3;
     }
     inside = masks.until ? derive_least(g, masks.until, count) : 0;
-    struct range range = {.name = name, .count = count, .inside = inside};
-    range.one_masked = inside && derive_one_masked(d, number, &status);
+    struct range range = {
+        .name = name, .count = count, .inside = inside, .one_masked = inside && derive_one_masked(d, number, &status)};
     range.down = !status && derive_goes_down(d, number, possible && inside, &status);
     range.low = low_turns(d, &range, masks.low);
-    range.one_body = inside && !range.down && !range.low && d->ahead < 0 && derive_waits_for_memory(d, number);
-    if (!status && inside && (d->ahead >= 0 || range.one_body))
-        range.end = first_masked(d, number, inside);
+    if (!status)
+        find_end(d, number, &range);
     if (!status && range.down)
         status = turn_around(d, number, count);
     if (status)
@@ -732,13 +740,13 @@ static int item(struct derive *d)
     int all = d->work.program->op_count, dots = in_turn(d) ? end_of_dots(d) : all, status = 0;
     if (in_turn(d))
         status = derive_pass_on(d, PLAN_BARRIER, 0,
-                                "the stages before this item's are known to be full, and their dots issued");
+                           "the stages before this item's are known to be full, and their dots issued");
     if (!status && d->source && !derive_brings_source(d, -1))
         status = derive_bring_source(d);
     status = status ? status : body(d, 0, dots);
     if (!status && in_turn(d))
         status = derive_pass_on(d, PLAN_BARRIER_ARRIVE, 0,
-                                "this item's dots are issued: the next one's follow on the tensor cores");
+                         "this item's dots are issued: the next one's follow on the tensor cores");
     return status ? status : body(d, dots, all);
 }
 
