@@ -577,7 +577,7 @@ static int low_turns(struct derive *d, const struct range *r, int low)
     return r->down ? low : derive_least(&d->work.l->plan->fused, low, r->count);
 }
 
-/* one_body: of a loop upwards that does not look ahead, where what masks take is hidden by the way of the next tiles. */
+/* one_body: of a loop upwards that does not look ahead, where the way of the next tiles hides what masks take. */
 static void find_end(struct derive *d, int number, struct range *r)
 {
     const bool plain = r->inside && !r->down && !r->low && d->ahead < 0;
