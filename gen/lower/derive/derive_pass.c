@@ -277,15 +277,17 @@ static int build_bound(struct build *b, int node)
 {
     struct derive *d = b->d;
     struct expr_graph *g = &d->work.l->plan->fused;
-    if (d->unmasked || d->placing || !(work_scope(&d->work, node) & WORK_COLUMN))
+    if (d->placing || !(work_scope(&d->work, node) & WORK_COLUMN))
         return -1;
-    for (int rises = 0; rises < 2 && !b->status; rises++) {
+    /* In turns without the masks of the last ones those of the first may be left. */
+    for (int rises = d->unmasked; rises < 2 && !b->status; rises++) {
         const int bound = derive_column_bound(d, b->op, node, rises, b->shift - d->shift, &b->status);
         if (bound)
             return compared(b, plan_number(bound), rises);
     }
     struct together all = {{0}, 0};
-    if (d->work.graph.node[node].op != EXPR_AND || !bounds(b, node, false) || !bounds(b, node, true) || b->status)
+    if (d->unmasked || d->work.graph.node[node].op != EXPR_AND || !bounds(b, node, false) || !bounds(b, node, true) ||
+        b->status)
         return -1;
     gather(b, node, &all);
     if (b->status || !all.bound[0] || !all.bound[1])
