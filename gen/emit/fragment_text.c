@@ -29,7 +29,7 @@ struct fragment {
     int *guard;          /* by node: the condition under which it is read; NULL */
     bool lines;          /* integers that go by the column are read from a line: see fragment_is_line */
     int line_count;
-    struct emit_text line; /* statements that find those */
+    struct emit_text line[2]; /* statements that find those, by level: once, and for each row */
 };
 
 /* ---- which integers fit 32 bits ---------------------------------------------------------------------------------- */
@@ -154,7 +154,7 @@ bool fragment_is_line(const struct plan *p, int node, const bool *fits)
     const int last = p->fused.index[n->first_index + n->rank - 1];
     bool line = t->dtype == TW_INT32 && !t->pointers && !t->out && fits[last] && goes_by(p, last, false, true);
     for (int d = 0; d < n->rank - 1 && line; d++)
-        line = !goes_by(p, p->fused.index[n->first_index + d], true, true);
+        line = !goes_by(p, p->fused.index[n->first_index + d], false, true);
     return line;
 }
 
@@ -167,11 +167,15 @@ bool fragment_takes_lines(const struct plan_step *step)
 static void add_line(struct fragment *f, const struct expr_node *n, const char *const *at, struct emit_text *out)
 {
     const char *name = f->plan->tensor[n->integer].name;
-    text_format(&f->line, "%sconst %s_line %s_line%d = %s_line_begin(args", f->line.length ? "\n" : "", name, name,
+    bool by_row = false;
+    for (int d = 0; d < n->rank - 1; d++)
+        by_row = by_row || goes_by(f->plan, f->plan->fused.index[n->first_index + d], true, false);
+    struct emit_text *line = &f->line[by_row];
+    text_format(line, "%sconst %s_line %s_line%d = %s_line_begin(args", line->length ? "\n" : "", name, name,
                 f->line_count, name);
     for (int d = 0; d < n->rank - 1; d++)
-        text_format(&f->line, ", %s", at[d]);
-    text_string(&f->line, ");");
+        text_format(line, ", %s", at[d]);
+    text_string(line, ");");
     text_format(out, "%s_line_at(%s_line%d, %s)", name, name, f->line_count++, at[n->rank - 1]);
 }
 
@@ -372,7 +376,7 @@ static void ask(lua_State *L, struct fragment *f, const char *part, struct quest
     if (strcmp(part, "held") == 0)
         f->element = NULL;
     f->lines = fragment_takes_lines(step);
-    f->line.arena = emit_helper_arena(L);
+    f->line[0].arena = f->line[1].arena = emit_helper_arena(L);
     f->lanes = step->place && p->place[plan_number(step->place)].kind == PLAN_PLACE_COLUMNS;
     f->pairs = step->op == PLAN_WRITE || fragment_packs(p, step) || fragment_reads_ahead(step) ||
                (q->value && fragment_stores_pairs(p, step));
@@ -420,10 +424,12 @@ static void print(lua_State *L, struct fragment *f, struct question *q)
     const struct expr_cuda_levels levels = {out, LEVELS, at};
     if (expr_print_cuda_levels(&f->plan->fused, q->root, q->count, &names, &levels, q->result))
         luaL_error(L, "out of memory");
-    if (f->line.length)
-        text_format(&out[0], "%s%s", out[0].length ? "\n" : "", f->line.data);
-    if (out[0].failed || f->line.failed)
-        luaL_error(L, "out of memory");
+    for (int i = 0; i < 2; i++) {
+        if (f->line[i].length)
+            text_format(&out[i], "%s%s", out[i].length ? "\n" : "", f->line[i].data);
+        if (out[i].failed || f->line[i].failed)
+            luaL_error(L, "out of memory");
+    }
     lua_newtable(L);
     lua_createtable(L, LEVELS, 0);
     for (int i = 0; i < LEVELS; i++) {

@@ -37,8 +37,8 @@
 /* By node of plan->fused: an integer that fits 32 bits. NULL out of memory. */
 const bool *fragment_narrow(const struct plan *p, struct arena *arena);
 
-/* The element, of a tensor of int32, has a place of 32 bits in its last dim that goes by the column, and all others are
- * the same for the whole fragment: it is read by NAME_line_at of blocks/element_line.cuh. narrow: fragment_narrow's. */
+/* The element, of a tensor of int32, has a place of 32 bits in its last dim that goes by the column, and all others go
+ * by the row at most: it is read by NAME_line_at of blocks/element_line.cuh. narrow: fragment_narrow's. */
 bool fragment_is_line(const struct plan *p, int node, const bool *narrow);
 
 /* The step reads such elements so: it computes in registers, as masks do, and stores nothing. */

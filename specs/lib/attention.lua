@@ -81,8 +81,7 @@ local function program(t, at, tile)
     local r = exp2_diff(most, m)
     o, most, sum = o * r, m, sum * r + exp2_diff(sink, fp8 and m - 8 or m)
   end
-  local result = ratio(o, sum, 0)
-  if given "v_scale" then result = result * t.v_scale end
+  local result = given "v_scale" and where(eq(sum, 0), 0, o * (t.v_scale * (1 / sum))) or ratio(o, sum, 0)
   store(t.O, places(t.O, { b = at.b, h = at.h, q = queries, e = all }, result))
   if fp8 then most = most - 8 end
   if given "LSE" then

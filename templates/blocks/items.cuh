@@ -64,8 +64,10 @@ struct item_order {
 //@ -- places among them divide as unsigned numbers of 32 bits do, in half the instructions of others. A producer's
 //@ -- first loads wait for that; where all threads compute and load, the registers of their loops are what counts, and
 //@ -- they are fewer as it is.
-//@ local unsigned = curve or grouped and has(model.role, "producer")
-//@ if unsigned then
+//@ local producer = has(model.role, "producer")
+//@ local plain = producer and not (curve or grouped or walked or asked or #shares > 0)
+//@ local unsigned = curve or grouped and producer or plain
+//@ if unsigned and not plain then
 // a / b. Few rows or columns of items need none of the 40 instructions that divide.
 __device__ __forceinline__ u32 items_quotient(u32 a, u32 b)
 {
@@ -211,8 +213,10 @@ __device__ __forceinline__ item_order items_begin(const arguments &args)
 //@         local statements, from, to, by, up = range.at, range[1], range[2], loop.step, loop.step - 1
     ${statements}
     const i64 turns = ((i64)(${to}) - (i64)(${from}) + ${up}) / ${by};
-    const i64 fit = ${schedule.cache_bytes} / (max(turns, (i64)1) * ${schedule.turn_bytes});
-    item_order s = {(int)${own}, (int)max((i64)1, min(fit, (i64)(${all})))};
+//@         local most = schedule.cache_bytes // schedule.turn_bytes
+//@         local beyond = most + 1
+    const u32 fit = ${most} / (u32)max((i64)1, min(turns, (i64)${beyond})); // of the L2's ${most} turns
+    item_order s = {(int)${own}, (int)max(1u, min(fit, (u32)(${all})))};
 //@     else
     item_order s = {(int)${own}, 1};
 //@     end
@@ -340,7 +344,7 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
     if (number >= ${total})
         return false;
 //@ end
-//@ if unsigned then
+//@ if unsigned and not plain then
 //@     local m, n = items[1], items[2]
     const u32 band = items_quotient(number, ${schedule.group} * across_${n.axis});
     const u32 height = min(${schedule.group}u, across_${m.axis} - band * ${schedule.group});
@@ -371,15 +375,16 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
     at_${n.axis} = within / height * ${n.tile};
 //@ elseif order == "longest" then
 //@     local far = schedule.longest
-    const int all = ${all}, group = s.group;
-    const int band = number / (group * across_${far}), height = min(group, all - band * group);
-    const int within = number - band * group * across_${far};
+//@     local type = unsigned and "u32" or "int"
+    const ${type} all = ${all}, group = s.group;
+    const ${type} band = number / (group * across_${far}), height = min(group, all - band * group);
+    const ${type} within = number - band * group * across_${far};
 //@     for _, item in ipairs(items) do
 //@         if item.axis == far then
     at_${far} = (across_${far} - 1 - within / height) * ${item.tile};
 //@         end
 //@     end
-    int rest = band * group + within % height;
+    ${type} rest = band * group + within % height;
 //@     for i = #others, 1, -1 do
 //@         local item = others[i]
     at_${item.axis} = rest % across_${item.axis} * ${item.tile};
@@ -388,7 +393,8 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@         end
 //@     end
 //@ else
-    int rest = number;
+//@     local type = unsigned and "u32" or "int"
+    ${type} rest = number;
 //@     local from, to, by = #items, 1, -1
 //@     if order == "column" then from, to, by = 1, #items, 1 end
 //@     for i = from, to, by do

@@ -834,7 +834,11 @@ ${head}{
         ${p_elements}
         line = ${o.base} + (${o.place});
     }
+//@     if short then
+    u32 both[${o.pairs}];
+//@     else
     const bool words = (u64)line % ${word} == 0;
+//@     end
     #pragma unroll
     for (int ${i} = 0; ${i} < ${o.pairs}; ++${i}) {
 //@     if o.piece then
@@ -855,13 +859,7 @@ ${head}{
             value[lane] = ${value};
         }
 //@     if short then
-        const u32 both = pack_${t.dtype}(value[0], value[1]);
-        if (words) {
-            *(u32 *)(line + pair * 8) = both;
-            continue;
-        }
-        line[pair * 8] = (u16)both;
-        line[pair * 8 + 1] = (u16)(both >> 16);
+        both[${i}] = pack_${t.dtype}(value[0], value[1]);
 //@     else
         if (words) {
             *(${carrier}2 *)(line + pair * 8) = make_${carrier}2(value[0], value[1]);
@@ -871,6 +869,20 @@ ${head}{
         line[pair * 8 + 1] = value[1];
 //@     end
     }
+//@     if short then
+//@         local at = o.piece and "(first_pair + i) * 8" or "pair * 8"
+    if ((u64)line % ${word} == 0) {
+        #pragma unroll
+        for (int ${i} = 0; ${i} < ${o.pairs}; ++${i})
+            *(u32 *)(line + ${at}) = both[${i}];
+    } else {
+        #pragma unroll
+        for (int ${i} = 0; ${i} < ${o.pairs}; ++${i}) {
+            line[${at}] = (u16)both[${i}];
+            line[${at} + 1] = (u16)(both[${i}] >> 16);
+        }
+    }
+//@     end
 }
 //@ end
 //@ -- Two neighbours of a row go as one word where both are inside and their address allows it.
@@ -1314,10 +1326,121 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@     end
 //@     return others == 0 and found or nil
 //@ end
+//@ -- Copies with much text, by pages or of rows that end somewhere, are said once, not in front of a loop, in it and
+//@ -- behind it: the loop begins a turn earlier, with what stands in front, and ends with what stands behind.
+//@ local joined, gone = {}, {}
+//@ local function alike(one, other, by) -- the first node where its loop is `by` further is the second
+//@     local a, b = model.fused[one + 1], model.fused[other + 1]
+//@     local function is_further(n)
+//@         for k = 1, a.op == "LOOP" and n.op == "ADD" and 2 or 0 do
+//@             local shift = model.fused[n.arg[3 - k] + 1]
+//@             if shift.op == "CONST_INT" and shift.integer == by and alike(one, n.arg[k], 0) then return true end
+//@         end
+//@     end
+//@     if by ~= 0 and (a.op == "LOOP" or b.op == "LOOP") then return is_further(b) end
+//@     for _, key in ipairs {
+//@         "op", "type", "integer", "real", "symbol", "loop", "place", "axis", "scalar", "tensor", "dtype",
+//@     } do
+//@         if opt(a, key, "") ~= opt(b, key, "") then return false end
+//@     end
+//@     for _, key in ipairs { "arg", "index" } do
+//@         local of_a, of_b = opt(a, key, {}), opt(b, key, {})
+//@         if #of_a ~= #of_b then return false end
+//@         for k, node in ipairs(of_a) do
+//@             if not alike(node, of_b[k], by) then return false end
+//@         end
+//@     end
+//@     return true
+//@ end
+//@ local function is_copy(i)
+//@     local step = i >= 1 and role.step[i] or { op = "end" }
+//@     local plain = step.op == "wait_empty" or step.op == "expect" or (step.op == "fill" and has(step, "at"))
+//@     return plain and model.ring[step.ring].filler == "bulk"
+//@ end
+//@ local function copies_alike(i, j, by)
+//@     local one, other = role.step[i], role.step[j]
+//@     for _, key in ipairs { "op", "call", "ring", "tensor", "count", "phase" } do
+//@         if opt(one, key, "") ~= opt(other, key, "") then return false end
+//@     end
+//@     local of_one, of_other = one.op == "fill" and places(one) or {}, other.op == "fill" and places(other) or {}
+//@     if #of_one ~= #of_other then return false end
+//@     for k, node in ipairs(of_one) do
+//@         if not alike(node, of_other[k], by) then return false end
+//@     end
+//@     return true
+//@ end
+//@ -- Loops that go on with the same copies, where others turn to masks, are one.
+//@ local twins = {}
+//@ local function unite(first)
+//@     local turns, own, last = { role.step[first].call .. "_turns" }, ended(first) - first, ended(first)
+//@     local function goes_on(i)
+//@         local step = role.step[i]
+//@         local same = step.op == "loop" and opt(step, "loop", -1) == role.step[first].loop
+//@         if not same or ended(i) - i ~= own then return false end
+//@         for k = 1, own - 1 do
+//@             if not is_copy(i + k) or not copies_alike(first + k, i + k, 0) then return false end
+//@         end
+//@         return true
+//@     end
+//@     while own > 1 and last < #role.step and goes_on(last + 1) do
+//@         turns[#turns + 1] = role.step[last + 1].call .. "_turns"
+//@         for i = last + 1, ended(last + 1) do gone[i] = true end
+//@         last = ended(last + 1)
+//@     end
+//@     if #turns > 1 then twins[first] = { turns = turns, last = last } end
+//@ end
+//@ local function join(first)
+//@     local last, loop, tail, long = ended(first), model.loop[role.step[first].loop + 1], 0, false
+//@     local before, behind = first, twins[first] and twins[first].last or last
+//@     local around = first > 1 and role.step[first - 1]
+//@     if around and around.op == "when" and has(around, "node") and ended(first - 1) == last + 1 then
+//@         before, behind = first - 1, last + 1
+//@     end
+//@     while is_copy(behind + 1 + tail) do tail = tail + 1 end
+//@     local head = last - first - 1 - tail
+//@     if tail == 0 or head < 1 or before <= head then return end
+//@     local by = has(loop, "first") and -loop.step or loop.step
+//@     for i = first + 1, last - 1 do
+//@         local step, own = role.step[i], i - first <= head
+//@         local other = own and i - first - 1 + before - head or i - first - head + behind
+//@         if not is_copy(i) or not is_copy(other) or not copies_alike(other, i, own and by or 0) then return end
+//@         local t = step.op == "fill" and model.tensor[step.tensor]
+//@         long = long or t and (is_limited(step) or has(t, "run"))
+//@     end
+//@     if not long then return end
+//@     joined[first] = { head = first + head, around = before < first and before or nil }
+//@     for i = before - head, before do gone[i] = i ~= first end
+//@     for i = behind, behind + tail do gone[i] = gone[i] or i ~= last end
+//@ end
+//@ for i, step in ipairs(role.step) do
+//@     if step.op == "loop" and has(step, "loop") and not gone[i] and not one_of and not warps and profile() == 0 then
+//@         unite(i)
+//@         join(i)
+//@     end
+//@ end
+//@ -- Where items come from a counter, their places are found at one place in the text: what stands in front of their
+//@ -- loop is what ends it, which waits for a stage of the ring first: there all are empty.
+//@ local first_of = {}
+//@ for i, step in ipairs(role.step) do
+//@     local last = step.op == "loop" and step.call == "tiles" and profile() == 0 and ended(i)
+//@     local function is(k, op)
+//@         return k >= 1 and role.step[k].op == op and role.step[k].ring == model.item_ring
+//@     end
+//@     if last and has(model, "item_ring") and is(i - 2, "write") and is(i - 1, "arrive")
+//@             and is(last - 3, "wait_empty") and is(last - 2, "write") and is(last - 1, "arrive") then
+//@         first_of[i] = last - 3
+//@         for k = 1, 3 do gone[last - k] = true end
+//@         gone[i - 2], gone[i - 1] = true, true
+//@     end
+//@ end
 //@ -- The steps in the order of the text: what a consumer goes past stands before its own items' steps.
 //@ local listed = {}
 //@ for i, step in ipairs(role.step) do
-//@     listed[#listed + 1] = { i }
+//@     if not gone[i] then listed[#listed + 1] = { i } end
+//@     if first_of[i] then
+//@         for k = 0, 2 do listed[#listed + 1] = { first_of[i] + k } end
+//@         listed[#listed + 1] = { i, "none" }
+//@     end
 //@     if i == shared_loop then
 //@         listed[#listed + 1] = { i, "begin" }
 //@         local j, last = i + 1, ended(i)
@@ -1334,6 +1457,18 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@             j = j + 1
 //@         end
 //@         listed[#listed + 1] = { i, "end" }
+//@     end
+//@ end
+//@ -- What an item's steps are said in, behind the place of the item.
+//@ local function begin_item(i)
+//@     if foretells == 0 then item_elements() end
+//@     variables(i)
+//@     deeper()
+//@     for j = i + 1, ended(i) do
+//@         local fill = role.step[j]
+//@         local copied = fill.op == "fill" and #model.ring[fill.ring].tensor > 0
+//@         copied = copied and model.ring[fill.ring].filler == "bulk" and has(fill, "at")
+//@         if copied and not has(model.tensor[fill.tensor], "gathered") then read_once(j) end
 //@     end
 //@ end
 //@ local storing, opened, filled_of, stored_to = nil, {}, {}, 0
@@ -1357,6 +1492,12 @@ continue;
 //@     elseif past == "skip" then
 //@         local name = skipped(i)
 ${name}_skip(${name}_next, ${call}_turns);
+//@     elseif past == "none" then
+//@         local first_item = model.item[1].axis
+if (at_${first_item} < 0)
+    break;
+//@         shallower()
+//@         begin_item(i)
 //@     elseif op == "skip" then
 //@         if past then
 ${call}(${ring}_next, 1);
@@ -1366,7 +1507,9 @@ ${call}(${ring}_next, 1);
 //@         if shared_loop then
 u32 whose = 0; // the consumer whose item comes next
 //@         end
-//@         if has(model, "item_ring") then
+//@         if first_of[i] then
+for (;;) {
+//@         elseif has(model, "item_ring") then
 //@             local first_item = model.item[1].axis
 while (at_${first_item} >= 0) {
 //@         elseif foretells > 0 then
@@ -1383,15 +1526,7 @@ while (items_next(args, items${next_item})) {
     whose = whose + 1 == ${consumers} ? 0 : whose + 1;
 //@         end
 //@         opened[#opened + 1] = { items = true }
-//@         if foretells == 0 then item_elements() end
-//@         variables(i)
-//@         deeper()
-//@         for j = i + 1, ended(i) do
-//@             local fill = role.step[j]
-//@             local copied = fill.op == "fill" and #model.ring[fill.ring].tensor > 0
-//@             copied = copied and model.ring[fill.ring].filler == "bulk" and has(fill, "at")
-//@             if copied and not has(model.tensor[fill.tensor], "gathered") then read_once(j) end
-//@         end
+//@         if first_of[i] then deeper() else begin_item(i) end
 //@     elseif op == "loop" and has(step, "loop") then
 //@         -- The variable follows from the turn: nothing but that is carried around.
 //@         local loop = model.loop[step.loop + 1]
@@ -1399,22 +1534,47 @@ while (items_next(args, items${next_item})) {
 //@         local start = from == "0" and "" or from .. " + "
 //@         local sign = has(loop, "first") and "_first - " or "_first + "
 //@         if counted_from_first(loop) then start = loop.name .. sign end
-//@         local single, part, last = opt(step, "most", 0) == 1, opt(step, "part", 0), call .. "_turns"
+//@         local single, kept, turns = opt(step, "most", 0) == 1 and not twins[i], joined[i], call .. "_turns"
+//@         local part = opt(step, "part", 0)
 //@         if part > 0 then
-//@             last = call .. "_until"
 //@             local up = part - 1
-const int ${last} = ((chunk + 1) * ${call}_turns + ${up}) / ${part};
+const int ${call}_until = ((chunk + 1) * ${call}_turns + ${up}) / ${part};
+//@             turns = call .. "_until"
 //@         end
-//@         if single then
-if (${loop.name}_turn < ${call}_turns) {
+//@         if twins[i] then
+//@             local of = twins[i].turns
+//@             turns = call .. "_all"
+//@             for k = 2, #of do of[k] = "max(" .. of[k - 1] .. ", " .. of[k] .. ")" end
+//@             local all = of[#of]
+const int ${turns} = ${all};
+//@         end
+//@         if kept then
+//@             local some, none = "", ""
+//@             if kept.around then
+//@                 local around = role.step[kept.around]
+//@                 local range = fragment_uniform("w" .. kept.around .. "_", around.node)
+//@                 local statements = range.at
+//@                 some, none = range[1] .. " > " .. around.count .. " ? ", " : " .. loop.name .. "_turn"
+${statements}
+//@             end
+const int ${call}_begin = ${loop.name}_turn;
+const int ${call}_last = ${some}max(${loop.name}_turn, ${turns})${none};
+#pragma unroll 1
+for (--${loop.name}_turn;; ++${loop.name}_turn) {
+//@         elseif single then
+if (${loop.name}_turn < ${turns}) {
 //@         else
 #pragma unroll 1
-for (; ${loop.name}_turn < ${last}; ++${loop.name}_turn) {
+for (; ${loop.name}_turn < ${turns}; ++${loop.name}_turn) {
 //@         end
     ${loop.name} = ${start}${loop.name}_turn * ${loop.step};
 //@         variables(i)
 //@         deeper()
-//@         opened[#opened + 1] = { loop.name, start, loop.step, single }
+//@         opened[#opened + 1] = { loop.name, start, loop.step, single, joined = kept and call, number = i }
+//@         if kept then
+if (${loop.name}_turn < ${call}_last) {
+//@             deeper()
+//@         end
 //@     elseif (op == "loop" or op == "when") and has(step, "place") then
 //@         opened[#opened + 1] = {}
 //@         -- A chunk of what the item before has left in registers, or all that is left.
@@ -1522,6 +1682,10 @@ at_${item.axis} = next_${item.axis};
 //@         if variable[4] then
 //@             local name = variable[1]
 ++${name}_turn;
+//@         elseif opt(variable, "joined", false) then
+//@             local name, call = variable[1], variable.joined
+if (${name}_turn == ${call}_last)
+    break;
 //@         end
 //@         shallower()
 }
@@ -1529,7 +1693,7 @@ at_${item.axis} = next_${item.axis};
 //@             shallower()
 }
 //@         end
-//@         if variable[1] then
+//@         if variable[1] and not opt(variable, "joined", false) then
 //@             local name, start, by = variable[1], variable[2], variable[3]
 ${name} = ${start}${name}_turn * ${by};
 //@         end
@@ -1965,6 +2129,14 @@ ${call}(args, consumer, buffer, ${places});
 //@     local where, mark = stamp(role.name, i)
 //@     if not past and where == "behind" then
 profile_mark<${mark}>(stamps);
+//@     end
+//@     local inner = #opened > 0 and opened[#opened] or {}
+//@     if opt(inner, "joined", false) and joined[inner.number].head == i then
+//@         local name, call = inner[1], inner.joined
+//@         shallower()
+}
+if (${name}_turn < ${call}_begin)
+    continue;
 //@     end
 //@ end
 //@ fragment_item()

@@ -143,10 +143,15 @@ a_part_less|parts|FAILED|1|s/for (int part = 1; part <= 3 /for (int part = 1; pa
 first_part_twice|parts|FAILED|3|s/_get(args, \(.*\), part, /_get(args, \1, part - 1, /
 zeros_missing|parts|workspace|1|/void o_sum_get/,/^}/s/^\( *\)\*vector = .*;/\1;/
 rows_unwritten|parts|FAILED|1|/void o_sum_put/,/^}/s/if (rows\[0\])/if (rows[0] \&\& threadIdx.x % 2)/
-page_of_another|pages|FAILED|4|s/pages_at(args, at_b,/pages_at(args, at_b ^ 1,/
-runs_exchanged|pages|FAILED|4|s/_load_run(args, \(.*\), first + k \* 16,/_load_run(args, \1, first + (k ^ 1) * 16,/
+page_of_another|pages|FAILED|2|s/pages_at(args, at_b,/pages_at(args, at_b ^ 1,/
+runs_exchanged|pages|FAILED|2|s/_load_run(args, \(.*\), first + k \* 16,/_load_run(args, \1, first + (k ^ 1) * 16,/
 page_of_another_copied|copied|FAILED|6|s/pages_at(args, at_b,/pages_at(args, at_b ^ 1,/
-rows_too_early|pages|FAILED|4|s/^\( *\)number\[k\] = \(.*\);/\1number[k] = \2 - 1;/
+turn_too_soon|pages|hazard |1|s/if (at_kv_turn < kv_inside_begin)/if (false)/
+last_left_out|pages|hazard |1|s/if (at_kv_turn == kv_inside_last)/if (at_kv_turn >= kv_inside_last - 1)/
+one_turn_more|pages|hazard |1|s/if (at_kv_turn < kv_inside_last) {/if (at_kv_turn <= kv_inside_last) {/
+first_left_out|pages|hazard |1|s/for (--at_kv_turn;; ++at_kv_turn)/for (;; ++at_kv_turn)/
+item_over_item|parts|hazard |1|s/^\( *\)item_wait_empty(item_fill);/\1;/
+rows_too_early|pages|FAILED|2|s/^\( *\)number\[k\] = \(.*\);/\1number[k] = \2 - 1;/
 END
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -10,7 +10,6 @@
 #include "lower/family.h"
 
 enum {
-    MOST_COLUMN = 1 << 16, /* beyond every tile */
     BESIDE_PLACES = 48, /* registers of a consumer behind its loops: addresses, columns that are read ahead, results */
     BESIDE_STORES = 44, /* and more where stores of one dot's sums read a copy too: none of them is a loop then */
 };
@@ -211,6 +210,105 @@ static int build_with_column(struct build *b, const struct expr_node *n)
     return -1;
 }
 
+/* A condition that holds in the turns that are walked. Of a list's turns it is known between two ends. */
+static bool is_known(const struct derive *d, int node)
+{
+    if (d->inside[node] && d->behind_low[node])
+        return d->unmasked && d->unmasked_low;
+    return (d->unmasked && d->inside[node]) || (d->unmasked_low && d->behind_low[node]);
+}
+
+static int build(struct build *b, int node);
+
+/* The element's column is below a bound, or `rises`: not below. */
+static int compared(struct build *b, int bound, bool rises)
+{
+    struct expr_graph *g = &b->d->work.l->plan->fused;
+    /* Within the tile, so that elements compare in 32 bits. */
+    const int least = expr_binary(g, EXPR_MAX, bound, expr_int(g, 0));
+    const int within = expr_binary(g, EXPR_MIN, least, expr_int(g, DERIVE_MOST_COLUMN));
+    return expr_binary(g, rises ? EXPR_GE : EXPR_LT, expr_leaf(g, EXPR_INDEX, EXPR_INT, PLAN_INDEX_COLUMN), within);
+}
+
+/* Conditions that hold together: those on the column with one bound below and one above, plan_some(node), and `rest`,
+ * plan_some(node) of the others. */
+struct together {
+    int bound[2], rest;
+};
+
+static void gather(struct build *b, int node, struct together *all)
+{
+    struct derive *d = b->d;
+    struct expr_graph *g = &d->work.l->plan->fused;
+    const struct expr_node n = d->work.graph.node[node];
+    if (n.op == EXPR_AND && !derive_place_of(d, node) && !is_known(d, node)) {
+        gather(b, n.arg[0], all);
+        gather(b, n.arg[1], all);
+        return;
+    }
+    for (int rises = 0; rises < 2 && !b->status && !is_known(d, node); rises++) {
+        const int bound = derive_column_bound(d, b->op, node, rises, b->shift - d->shift, &b->status);
+        int *whole = &all->bound[rises];
+        if (bound && *whole)
+            *whole = plan_some(expr_binary(g, rises ? EXPR_MAX : EXPR_MIN, plan_number(*whole), plan_number(bound)));
+        else if (bound)
+            *whole = bound;
+        if (bound)
+            return;
+    }
+    const int other = build(b, node);
+    if (b->status)
+        return;
+    all->rest = plan_some(all->rest ? expr_binary(g, EXPR_AND, plan_number(all->rest), other) : other);
+}
+
+/* Of conditions that hold together some bound the column so. */
+static bool bounds(const struct build *b, int node, bool rises)
+{
+    struct derive *d = b->d;
+    const struct expr_node *n = &d->work.graph.node[node];
+    if (n->op == EXPR_AND)
+        return bounds(b, n->arg[0], rises) || bounds(b, n->arg[1], rises);
+    return derive_is_bounded(d, node, rises);
+}
+
+/* A condition on the element's column, as one with a bound; -1: it is none. */
+static int build_bound(struct build *b, int node)
+{
+    struct derive *d = b->d;
+    struct expr_graph *g = &d->work.l->plan->fused;
+    if (d->placing || !(work_scope(&d->work, node) & WORK_COLUMN))
+        return -1;
+    /* In turns without the masks of the last ones those of the first may be left. */
+    for (int rises = d->unmasked; rises < 2 && !b->status; rises++) {
+        const int bound = derive_column_bound(d, b->op, node, rises, b->shift - d->shift, &b->status);
+        if (bound)
+            return compared(b, plan_number(bound), rises);
+    }
+    struct together all = {{0}, 0};
+    if (d->unmasked || d->work.graph.node[node].op != EXPR_AND || !bounds(b, node, false) || !bounds(b, node, true) ||
+        b->status)
+        return -1;
+    gather(b, node, &all);
+    if (b->status || !all.bound[0] || !all.bound[1])
+        return -1;
+    const int both = expr_binary(g, EXPR_AND, compared(b, plan_number(all.bound[0]), false),
+                                 compared(b, plan_number(all.bound[1]), true));
+    return all.rest ? expr_binary(g, EXPR_AND, plan_number(all.rest), both) : both;
+}
+
+/* plan_some(node) of the last place of an integer in memory that goes by both row and column; 0: as it stands. */
+static int build_place(struct build *b, int node)
+{
+    struct work *w = &b->d->work;
+    const struct expr_node *n = &w->graph.node[node];
+    const int both = WORK_ROW | WORK_COLUMN;
+    if (n->type != EXPR_INT || n->rank < 1 || b->d->placing || (work_scope(w, node) & both) != both)
+        return 0;
+    const int last = w->graph.index[n->first_index + n->rank - 1];
+    return derive_column_place(b->d, b->op, last, b->shift - b->d->shift, &b->status);
+}
+
 /* The part that remains of a choice or a conjunction whose condition is known to hold; -1: it is no such node. */
 static int without_condition(const struct expr_graph *g, const struct expr_node *n)
 {
@@ -239,14 +337,6 @@ static int refuse_gone(const struct derive *d)
                           name);
 }
 
-/* A condition that holds in the turns that are walked. Of a list's turns it is known between two ends. */
-static bool is_known(const struct derive *d, int node)
-{
-    if (d->inside[node] && d->behind_low[node])
-        return d->unmasked && d->unmasked_low;
-    return (d->unmasked && d->inside[node]) || (d->unmasked_low && d->behind_low[node]);
-}
-
 static int build(struct build *b, int node)
 {
     struct derive *d = b->d;
@@ -257,7 +347,6 @@ static int build(struct build *b, int node)
     if (b->memo[node])
         return b->memo[node] - 1;
     struct expr_node n = w->graph.node[node];
-    int bound = 0;
     bool placed = n.op == EXPR_TILE || n.op == EXPR_TENSOR || expr_ops[n.op].arity;
     int place = placed ? derive_place_of(d, node) : 0, result;
     if (place) {
@@ -273,12 +362,8 @@ static int build(struct build *b, int node)
     } else if ((d->unmasked || d->unmasked_low) && is_known(d, node)) {
         const struct expr_node yes = {.op = EXPR_CONST_INT, .type = EXPR_PRED, .arg = {-1, -1, -1}, .integer = 1};
         result = expr_add(g, &yes);
-    } else if (n.type == EXPR_PRED && !d->unmasked && !d->placing && (work_scope(w, node) & WORK_COLUMN) &&
-               (bound = derive_column_bound(d, b->op, node, b->shift - d->shift, &b->status)) != 0) {
-        /* Within the tile, so that elements compare in 32 bits. */
-        int least = expr_binary(g, EXPR_MAX, plan_number(bound), expr_int(g, 0));
-        int within = expr_binary(g, EXPR_MIN, least, expr_int(g, MOST_COLUMN));
-        result = expr_binary(g, EXPR_LT, expr_leaf(g, EXPR_INDEX, EXPR_INT, PLAN_INDEX_COLUMN), within);
+    } else if (n.type == EXPR_PRED && (result = build_bound(b, node)) >= 0) {
+        /* An element's column is compared with a number of its row's. */
     } else if (n.op == EXPR_LOOP) {
         bool shifted = b->shift && n.integer == d->around;
         n.integer = d->loop[n.integer];
@@ -291,8 +376,9 @@ static int build(struct build *b, int node)
         result = build_quotient(b, &n);
     } else if (n.op == EXPR_TENSOR) {
         int index[SPEC_MAX_RANK];
+        const int narrow = build_place(b, node);
         for (int i = 0; i < n.rank; i++)
-            index[i] = build(b, w->graph.index[n.first_index + i]);
+            index[i] = narrow && i == n.rank - 1 ? plan_number(narrow) : build(b, w->graph.index[n.first_index + i]);
         result = b->status ? -1 : expr_tensor(g, (int)n.integer, n.type, n.rank, index);
     } else if ((result = build_with_column(b, &n)) < 0 && !b->status) {
         for (int i = 0; i < 3; i++)

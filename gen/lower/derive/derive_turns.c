@@ -40,44 +40,60 @@ static int64_t most_within(const struct expr_graph *g, int node, int rows, int c
     return most;
 }
 
+/* Which term of the condition, as l >= 0, is the element's column, that has to be below a bound or, `rises`, not below;
+ * -1: none, or elements compare in 32 bits as they are. */
+static int bounded_column(struct work *w, int condition, bool rises, struct linear *l)
+{
+    int column = -1;
+    bool wide = false;
+    if (!linear_difference(w, condition, l))
+        return -1;
+    for (int i = 0; i < l->count; i++) {
+        const struct expr_node *term = &w->graph.node[l->node[i]];
+        if (term->op == EXPR_COLUMN)
+            column = l->coefficient[i] == (rises ? 1 : -1) ? i : -2;
+        else if (work_scope(w, l->node[i]) & WORK_COLUMN)
+            return -1;
+        wide = wide || term->op == EXPR_TENSOR || term->op == EXPR_SYMBOL;
+    }
+    return rises && !wide ? -1 : column;
+}
+
+bool derive_is_bounded(struct derive *d, int condition, bool rises)
+{
+    struct linear l;
+    return bounded_column(&d->work, condition, rises, &l) >= 0;
+}
+
 /* A condition as one on the thread's own column: plan_some(node of plan.fused) of the first column, counted from the
- * thread's first, where it does not hold; 0: it is no such condition. Sums of what is the same for a whole row stand in
- * the bound, so that an element costs one comparison with a constant. */
-int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status)
+ * thread's first, where it does not hold, or `rises`: where it does; 0: it is no such condition. Sums of what is the
+ * same for a whole row stand in the bound, so that an element costs one comparison with a constant. */
+int derive_column_bound(struct derive *d, int op, int condition, bool rises, int shift, int *status)
 {
     struct work *w = &d->work;
     struct expr_graph *g = &w->l->plan->fused;
     const struct expr_node *n = &w->graph.node[condition];
-    if (n->op == EXPR_AND) {
-        int one = derive_column_bound(d, op, n->arg[0], shift, status);
-        int other = one ? derive_column_bound(d, op, w->graph.node[condition].arg[1], shift, status) : 0;
-        return other ? plan_some(expr_binary(g, EXPR_MIN, plan_number(one), plan_number(other))) : 0;
-    }
-    if (n->op == EXPR_OR) {
-        int one = derive_column_bound(d, op, n->arg[0], shift, status);
-        int other = one ? derive_column_bound(d, op, w->graph.node[condition].arg[1], shift, status) : 0;
-        return other ? plan_some(expr_binary(g, EXPR_MAX, plan_number(one), plan_number(other))) : 0;
+    if (n->op == EXPR_AND || n->op == EXPR_OR) {
+        const enum expr_op least = (n->op == EXPR_AND) == rises ? EXPR_MAX : EXPR_MIN;
+        int one = derive_column_bound(d, op, n->arg[0], rises, shift, status);
+        int other = one ? derive_column_bound(d, op, w->graph.node[condition].arg[1], rises, shift, status) : 0;
+        return other ? plan_some(expr_binary(g, least, plan_number(one), plan_number(other))) : 0;
     }
     struct linear l;
-    if (*status || !linear_difference(w, condition, &l))
-        return 0;
-    int column = -1;
-    for (int i = 0; i < l.count; i++) {
-        if (w->graph.node[l.node[i]].op == EXPR_COLUMN)
-            column = l.coefficient[i] == -1 ? i : -2;
-        else if (work_scope(w, l.node[i]) & WORK_COLUMN)
-            return 0;
-    }
+    const int column = *status ? -1 : bounded_column(w, condition, rises, &l);
     if (column < 0)
         return 0;
-    /* column <= rest; the thread's first column is an ACC leaf. */
-    int bound = expr_binary(g, EXPR_SUB, expr_int(g, l.constant + 1), expr_leaf(g, EXPR_ACC, EXPR_INT, 0));
+    /* column <= rest, or column >= -rest; the thread's first column is an ACC leaf. */
+    const int sign = rises ? -1 : 1;
+    int bound = expr_int(g, rises ? -l.constant : l.constant + 1);
+    bound = expr_binary(g, EXPR_SUB, bound, expr_leaf(g, EXPR_ACC, EXPR_INT, 0));
     for (int i = 0; i < l.count && !*status; i++) {
         if (i == column || l.coefficient[i] == 0)
             continue;
         int term = plan_number(derive_built(d, op, l.node[i], shift, status));
+        const int by = expr_int(g, sign * l.coefficient[i]);
         if (!*status)
-            bound = expr_binary(g, EXPR_ADD, bound, expr_binary(g, EXPR_MUL, term, expr_int(g, l.coefficient[i])));
+            bound = expr_binary(g, EXPR_ADD, bound, expr_binary(g, EXPR_MUL, term, by));
     }
     return *status || bound < 0 ? 0 : plan_some(bound);
 }
@@ -120,6 +136,49 @@ int derive_column_sum(struct derive *d, int op, int integer, int shift, int *ste
         first = *status ? first : expr_binary(g, less ? EXPR_SUB : EXPR_ADD, first, term);
     }
     return *status || first < 0 || *steps < 0 ? 0 : plan_some(expr_cast(g, first, TW_FP32));
+}
+
+/* The sum goes by data, and by the column as the column does. */
+static bool goes_by_data(struct work *w, const struct linear *l)
+{
+    bool data = false, column = false;
+    for (int i = 0; i < l->count; i++) {
+        const struct expr_node *n = &w->graph.node[l->node[i]];
+        if (n->op == EXPR_COLUMN)
+            column = l->coefficient[i] == 1;
+        else if (work_scope(w, l->node[i]) & WORK_COLUMN)
+            return false;
+        data = data || n->op == EXPR_TENSOR;
+    }
+    return column && data;
+}
+
+int derive_column_place(struct derive *d, int op, int index, int shift, int *status)
+{
+    struct work *w = &d->work;
+    struct expr_graph *g = &w->l->plan->fused;
+    const struct expr_node *n = &w->graph.node[index];
+    const int zero = expr_int(g, 0), least = n->op == EXPR_MAX ? n->arg[1] : -1;
+    int64_t value = 1;
+    const bool from_zero = least >= 0 && expr_is_int(&w->graph, least, &value) && value == 0;
+    struct linear l;
+    if (*status || !linear_sum(w, from_zero ? n->arg[0] : index, &l) || !goes_by_data(w, &l))
+        return 0;
+    int first = expr_binary(g, EXPR_ADD, expr_leaf(g, EXPR_ACC, EXPR_INT, 0), expr_int(g, l.constant));
+    for (int i = 0; i < l.count && !*status; i++) {
+        if (w->graph.node[l.node[i]].op == EXPR_COLUMN || l.coefficient[i] == 0)
+            continue;
+        int term = plan_number(derive_built(d, op, l.node[i], shift, status));
+        if (!*status)
+            first = expr_binary(g, EXPR_ADD, first, expr_binary(g, EXPR_MUL, term, expr_int(g, l.coefficient[i])));
+    }
+    if (*status)
+        return 0;
+    const int below = expr_binary(g, EXPR_MAX, first, expr_int(g, -DERIVE_MOST_COLUMN));
+    const int within = expr_binary(g, EXPR_MIN, below, expr_int(g, INT32_MAX - DERIVE_MOST_COLUMN));
+    int place = expr_binary(g, EXPR_ADD, within, expr_leaf(g, EXPR_INDEX, EXPR_INT, PLAN_INDEX_COLUMN));
+    place = from_zero ? expr_binary(g, EXPR_MAX, place, zero) : place;
+    return place < 0 ? 0 : plan_some(place);
 }
 
 /* The loop ends where the node's value is reached, or before. */

@@ -42,13 +42,29 @@ struct derive_inside {
 int derive_turns_inside(struct derive *d, int loop, struct derive_inside *turns);
 
 /* A condition as one on the thread's column: plan_some(node) of the first column, counted from the thread's first,
- * where it does not hold; 0: it is none, or *status says why. */
-int derive_column_bound(struct derive *d, int op, int condition, int shift, int *status);
+ * where it does not hold, or `rises`: where it does; 0: it is none, or *status says why. */
+int derive_column_bound(struct derive *d, int op, int condition, bool rises, int shift, int *status);
+
+/* The condition, a comparison, is one of them. */
+bool derive_is_bounded(struct derive *d, int condition, bool rises);
 
 /* An integer that goes by the column, as a real operand: plan_some(node) of its value at the thread's first column, one
  * for the row, and in *steps the node of what the element's own column adds, a constant. As reals their sum is the
  * integer's up to 2^24, and rounded once more beyond. 0: it is none, or *status says why. */
 int derive_column_sum(struct derive *d, int op, int integer, int shift, int *steps, int *status);
+
+/* A place in a tensor's last dim that goes by the column and by data, or the greater of that and 0: plan_some(node) of
+ * one that fits 32 bits, a constant beside the thread's own. What it names is the same: no dim is longer than such
+ * places reach (PLAN_INDEX_COLUMN is below DERIVE_MOST_COLUMN), and outside of one lies 0. 0: it is none, or *status
+ * says why. */
+enum { DERIVE_MOST_COLUMN = 1 << 16 }; /* beyond every tile */
+int derive_column_place(struct derive *d, int op, int index, int shift, int *status);
+
+/* ---- derive_zero.c */
+
+/* One consumer goes along what data say there is, tile by tile: it waits for memory, and what it computes meanwhile
+ * costs no time. */
+bool derive_waits_for_memory(const struct derive *d, int loop);
 
 /* ---- derive_idle.c */
 

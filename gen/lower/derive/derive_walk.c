@@ -399,6 +399,7 @@ struct range {
     int low;           /* plan_some(node): turns upwards that need masks which the others do not; 0: none of the kind */
     int end;           /* plan_some(node): turns whose variable is not below it need masks */
     bool one_masked;   /* at most one does */
+    bool one_body;     /* turns with and without masks have one, with a branch around them */
     bool down;         /* those are the first */
 };
 
@@ -501,6 +502,8 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
     } else {
         if (r->low) /* with the masks of the last ones, too, of which they may be some */
             status = turns_until(d, number, plan_text(p, "%s_masked", r->name), r->low, 0);
+        d->cut = r->one_body ? beyond_end(d, number, r->end) : 0;
+        inside = r->one_body ? 0 : inside;
         d->unmasked = inside != 0;
         d->unmasked_low = r->low != 0;
         if (inside && !status)
@@ -510,6 +513,7 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
             status = turns_among_source(d, number, r, count);
         if (!status && !d->alone)
             status = turns_until(d, number, r->name, count, inside && r->one_masked);
+        d->cut = 0;
     }
     d->unmasked = false;
     return status;
@@ -586,6 +590,15 @@ static int low_turns(struct derive *d, const struct range *r, int low)
     return r->down ? low : derive_least(&d->work.l->plan->fused, low, r->count);
 }
 
+/* one_body: of a loop upwards that does not look ahead, where the way of the next tiles hides what masks take. */
+static void find_end(struct derive *d, int number, struct range *r)
+{
+    const bool plain = r->inside && !r->down && !r->low && d->ahead < 0;
+    r->one_body = plain && derive_waits_for_memory(d, number);
+    if (r->inside && (d->ahead >= 0 || r->one_body))
+        r->end = first_masked(d, number, r->inside);
+}
+
 static int loop(struct derive *d, int number)
 {
     const struct program_op *l = &d->work.program->op[number];
@@ -618,12 +631,12 @@ static int loop(struct derive *d, int number)
             return 3;
     }
     inside = masks.until ? derive_least(g, masks.until, count) : 0;
-    struct range range = {.name = name, .count = count, .inside = inside};
-    range.one_masked = inside && derive_one_masked(d, number, &status);
+    struct range range = {
+        .name = name, .count = count, .inside = inside, .one_masked = inside && derive_one_masked(d, number, &status)};
     range.down = !status && derive_goes_down(d, number, possible && inside, &status);
-    if (!status && inside && d->ahead >= 0)
-        range.end = first_masked(d, number, inside);
     range.low = low_turns(d, &range, masks.low);
+    if (!status)
+        find_end(d, number, &range);
     if (!status && range.down)
         status = turn_around(d, number, count);
     if (status)

@@ -66,12 +66,29 @@ static bool turns_alike(struct derive *d, int loop, int *status)
            is_uniform(&d->work, d->work.op[loop].to);
 }
 
+static bool asks_data(const struct work *w, int node)
+{
+    const struct expr_node *n = &w->graph.node[node];
+    bool asks = n->op == EXPR_TENSOR;
+    for (int i = 0; i < 3 && !asks; i++)
+        asks = n->arg[i] >= 0 && asks_data(w, n->arg[i]);
+    return asks;
+}
+
+bool derive_waits_for_memory(const struct derive *d, int loop)
+{
+    const struct program *p = d->work.program;
+    const bool along = p->graph->node[p->op[loop].step].integer > 1 && asks_data(&d->work, d->work.op[loop].to);
+    return along && d->producer && d->consumers == 1;
+}
+
 /* The carried value of an outermost loop is such a sum; and where a loop makes no turn it makes none for any item, or
- * there are zeros then. */
+ * there are zeros then. Who waits for memory writes zeros in front of each item at no cost: sums that are kept from
+ * item to item, with zeros on one of the ways, take a compiler many moves. */
 static bool needs_no_zeros(struct derive *d, int loop, int which, int *status)
 {
     const struct program *p = d->work.program;
-    if (!looks_ahead(d) && !turns_alike(d, loop, status))
+    if ((!looks_ahead(d) || derive_waits_for_memory(d, loop)) && !turns_alike(d, loop, status))
         return false;
     for (int o = loop + 1; o < p->op[loop].end && d->work.op[loop].parent < 0; o++)
         if (p->op[o].kind == PROGRAM_DOT && carried_as(d, o) == which && d->work.op[o].parent == loop)

@@ -40,7 +40,7 @@ void random_tables_rows(const struct compile_unit *unit, FILE *out)
 /* Fields that are no plain ones, by what a lowering notes of them; a kind without a name here is a hole. */
 static const char *const kind_field[FIELD_KINDS] = {
     [FIELD_CLUSTER] = "cluster",     [FIELD_SWIZZLE] = "swizzle", [FIELD_AHEAD] = "ahead", [FIELD_VIA] = "via",
-    [FIELD_DIRECTION] = "direction", [FIELD_CACHE] = "cache",     [FIELD_SPLIT] = "split"};
+    [FIELD_DIRECTION] = "direction", [FIELD_CACHE] = "cache",     [FIELD_SPLIT] = "split", [FIELD_MAPS] = "maps"};
 
 static const char *const lowerings[] = {"direct", "pipeline", "mma_sync"};
 enum { LOWERINGS = sizeof lowerings / sizeof *lowerings };
