@@ -314,14 +314,6 @@ static int turns_until(struct derive *d, int loop, const char *name, int turns, 
     return turn_on(d, loop, (struct plan_step){.node = turns, .call = name, .most = most});
 }
 
-static int find_named(const struct derive *d, const char *name)
-{
-    for (int i = 0; name && i < d->work.program->op_count; i++)
-        if (d->work.program->op[i].name && strcmp(d->work.program->op[i].name, name) == 0)
-            return i;
-    return -1;
-}
-
 /* The dot of the loop that `ahead` names, if it can be moved. 0 or 1. */
 static int find_ahead(struct derive *d, int loop)
 {
@@ -329,7 +321,7 @@ static int find_ahead(struct derive *d, int loop)
     const struct program *p = d->work.program;
     d->ahead = d->before = -1;
     for (int i = 0; i < k->ahead_count && !d->synchronous; i++) {
-        int op = find_named(d, k->ahead[i].name), before = find_named(d, k->ahead[i].before);
+        int op = work_named(&d->work, k->ahead[i].name), before = work_named(&d->work, k->ahead[i].before);
         if (op < 0 || d->work.op[op].parent != loop)
             continue;
         for (int o = op + 1; o < p->op[loop].end && !k->ahead[i].before && before < 0; o++)

@@ -412,6 +412,14 @@ int work_converted(const struct work *w, const struct program_tile *operand, boo
     }
 }
 
+int work_named(const struct work *w, const char *name)
+{
+    for (int i = 0; name && i < w->program->op_count; i++)
+        if (w->program->op[i].name && strcmp(w->program->op[i].name, name) == 0)
+            return i;
+    return -1;
+}
+
 bool work_is_store(const struct program_op *op)
 {
     return op->kind == PROGRAM_STORE || op->kind == PROGRAM_STORE_ADD;

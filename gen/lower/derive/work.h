@@ -59,6 +59,9 @@ struct work_conversion {
 int work_converted(const struct work *w, const struct program_tile *operand, bool *transposed,
                    struct work_conversion *how);
 
+/* The operation that has the name; -1: none has, or it is NULL. */
+int work_named(const struct work *w, const char *name);
+
 bool work_is_load(const struct program_op *op);  /* LOAD or GATHER */
 bool work_is_store(const struct program_op *op); /* STORE or STORE_ADD */
 
