@@ -12,6 +12,7 @@ ${banner}
 
 //@ include "blocks/tile_rings.cuh" model = plan, meets = true
 //@ include "blocks/sends.cuh"
+//@ include "blocks/math.cuh" fused = plan.fused
 
 //@ for _, s in ipairs(plan.role.consumer.step) do
 //@     if s.op == "read" then

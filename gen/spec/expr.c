@@ -501,6 +501,11 @@ int expr_cast(struct expr_graph *g, int a, enum tw_dtype dtype)
     return a < 0 ? -1 : expr_add(g, &n);
 }
 
+int expr_from_zero(struct expr_graph *g, int node)
+{
+    return node < 0 || expr_is_natural(g, node) ? node : expr_binary(g, EXPR_MAX, node, expr_int(g, 0));
+}
+
 int expr_ceil_div(struct expr_graph *g, int a, int b)
 {
     int64_t value;

@@ -90,6 +90,7 @@ int expr_unary(struct expr_graph *g, enum expr_op op, int a);
 int expr_binary(struct expr_graph *g, enum expr_op op, int a, int b);
 int expr_select(struct expr_graph *g, int condition, int yes, int no);
 int expr_cast(struct expr_graph *g, int a, enum tw_dtype dtype);
+int expr_from_zero(struct expr_graph *g, int node);    /* it, or 0 where it is below; -1 is passed on */
 int expr_ceil_div(struct expr_graph *g, int a, int b); /* (a + b - 1) // b for a >= 0, b > 0 */
 void expr_free(struct expr_graph *g);                  /* keeps `memory` */
 

@@ -69,8 +69,18 @@ static const struct plan_item *share_of(const struct plan *p, int node)
     return NULL;
 }
 
+/* What is left for a LOOP behind one of the same variable that takes a part of the turns, in trips of a loop around. */
+static double rest(const struct plan_role *role, const struct plan_step *s)
+{
+    for (const struct plan_step *q = role->step + 1; q < s; q++)
+        if (q->op == PLAN_LOOP && q->part && q->loop == s->loop)
+            return 1.0 - (double)q[-1].count / q->part;
+    return 1.0;
+}
+
 /* How often the body of a LOOP is run; what data or the item's place decide counts as some. */
-static double trips(const struct plan *p, const struct plan_step *s, const int64_t *symbol)
+static double trips(const struct plan *p, const struct plan_role *role, const struct plan_step *s,
+                    const int64_t *symbol)
 {
     const double unknown = 16.0;
     int64_t value;
@@ -83,9 +93,7 @@ static double trips(const struct plan *p, const struct plan_step *s, const int64
     if (!expr_eval_int(&p->fused, node, symbol, &value))
         return unknown;
     value -= s->less;
-    if (s->part)
-        value /= s->part;
-    return value > 0 ? (double)value : 0.0;
+    return value <= 0 ? 0.0 : (double)value * (s->part ? 1.0 / s->part : rest(role, s));
 }
 
 /* A matrix instruction of one instance. */
@@ -117,7 +125,7 @@ static struct cost cost_of(const struct plan *p, const int64_t *symbol, const st
             case PLAN_LOOP:
             case PLAN_WHEN:
                 if (depth < DEEPEST)
-                    times[++depth] = here * (s->op == PLAN_LOOP ? trips(p, s, symbol) : 1.0);
+                    times[++depth] = here * (s->op == PLAN_LOOP ? trips(p, role, s, symbol) : 1.0);
                 break;
             case PLAN_END:
                 depth -= depth > 0;

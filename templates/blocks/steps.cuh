@@ -1583,7 +1583,7 @@ if (${loop.name}_turn < ${call}_last) {
 //@         if op == "loop" and chunks > 1 then
 #pragma unroll 1
 while (${place}_next < ${chunks}) {
-//@         elseif opt(step, "part", 0) > 0 and chunks > 1 then
+//@         elseif opt(step, "part", 0) > 0 then
 //@             local turn, turns = loop_around(i)
 //@             local by, next = step.part * chunks * role.instances, place .. "_next"
 //@             if role.instances > 1 then next = "(" .. next .. " * " .. role.instances .. " + (int)consumer)" end

@@ -219,7 +219,7 @@ def beside(kernel, plain, **size):
 def epilogue(kernels):
     """How long the quickest of these takes, by what the quickest plain kernel takes."""
     return lambda rows, mode: over(*(min(filter(None, (rows.ms(k, mode, **P4096) for k in names)), default=None)
-                                     for names in (kernels, ("plain", "plain_whole", "late"))))
+                                     for names in (kernels, ("plain", "plain_whole", "plain_first", "late", "late_first"))))
 
 
 def faster(plain, kernel, **size):

@@ -30,6 +30,8 @@ for name, epilogue in pairs(value) do
   kernel("with_" .. name) (fields)
 end
 kernel "late" { like = plain, pipeline = { store = "late" } }
+kernel "plain_first" { like = plain, cache = { D = "evict_first" } }
+kernel "late_first" { like = plain, pipeline = { store = "late" }, cache = { D = "evict_first" } }
 kernel "late_bias_tanh" { like = plain, pipeline = { store = "late" }, bias = bias, epilogue = value.bias_tanh }
 for name, cache in pairs { late_bias_approx = {}, late_bias_approx_first = { D = "evict_first" } } do
   kernel(name) { like = plain, pipeline = { store = "late" }, cache = cache, bias = bias, epilogue = value.bias_approx }

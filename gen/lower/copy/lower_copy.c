@@ -389,7 +389,7 @@ static int add_item(struct copy *c, int axis)
     struct plan *p = c->plan;
     const struct program_axis *a = &c->program->axis[axis];
     const int tile = a->tile ? a->tile : 1, blocks = axis == c->cluster_axis ? c->blocks : 1;
-    const int extent = expr_import(&p->graph, c->program->graph, a->extent);
+    const int extent = expr_from_zero(&p->graph, expr_import(&p->graph, c->program->graph, a->extent));
     const int fused = expr_import(&p->fused, c->program->graph, a->extent);
     if (extent < 0 || fused < 0)
         return 3;

@@ -306,6 +306,10 @@ static int build_place(struct build *b, int node)
     if (n->type != EXPR_INT || n->rank < 1 || b->d->placing || (work_scope(w, node) & both) != both)
         return 0;
     const int last = w->graph.index[n->first_index + n->rank - 1];
+    const struct plan *p = w->l->plan;
+    const struct expr_node *extent = &p->graph.node[p->tensor[n->integer].dim[n->rank - 1]];
+    if (extent->op != EXPR_SYMBOL && (extent->op != EXPR_CONST_INT || extent->integer > INT32_MAX - DERIVE_MOST_COLUMN))
+        return 0; /* as a product of sizes it may have more elements than places of 32 bits reach */
     return derive_column_place(b->d, b->op, last, b->shift - b->d->shift, &b->status);
 }
 

@@ -126,8 +126,8 @@ int derive_reads(struct derive *d, const struct plan_step *write, int width, str
 /* An operand of a result's arithmetic that bulk copies bring into the buffers that the result leaves by.
  *
  * The consumer's thread that stores the buffers asks for it: it knows when its stores have read them. That wait, and
- * the copies' issue, stand behind the first turn of the item's main loop, whose products run meanwhile; the tile is
- * there long before the last ones are over. Who has waited until a chunk is full may write its buffer, too: it has come
+ * the copies' issue, stand behind shares of the turns of the item's main loop, whose products run meanwhile; the tile
+ * is there before the last ones are over. Who has waited until a chunk is full may write its buffer, too: it has come
  * behind the wait for the store. A thread reads of a chunk what it, or its warp by the same exchange, writes there, so
  * that nothing stands between the two; what it has read is read, for the asynchronous proxy, as what it wrote is
  * written: by the fence in front of the store. */

@@ -40,6 +40,12 @@ static int64_t most_within(const struct expr_graph *g, int node, int rows, int c
     return most;
 }
 
+/* An integer of 64 bits from memory: a sum with it may wrap. */
+static bool is_long(const struct work *w, const struct expr_node *n)
+{
+    return n->op == EXPR_TENSOR && tw_dtype_bytes(w->l->plan->tensor[n->integer].dtype) > 4;
+}
+
 /* Which term of the condition, as l >= 0, is the element's column, that has to be below a bound or, `rises`, not below;
  * -1: none, or elements compare in 32 bits as they are. */
 static int bounded_column(struct work *w, int condition, bool rises, struct linear *l)
@@ -52,7 +58,7 @@ static int bounded_column(struct work *w, int condition, bool rises, struct line
         const struct expr_node *term = &w->graph.node[l->node[i]];
         if (term->op == EXPR_COLUMN)
             column = l->coefficient[i] == (rises ? 1 : -1) ? i : -2;
-        else if (work_scope(w, l->node[i]) & WORK_COLUMN)
+        else if ((work_scope(w, l->node[i]) & WORK_COLUMN) || is_long(w, term))
             return -1;
         wide = wide || term->op == EXPR_TENSOR || term->op == EXPR_SYMBOL;
     }

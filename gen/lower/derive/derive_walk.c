@@ -298,7 +298,7 @@ static int repeat(struct derive *d, int loop)
     return status;
 }
 
-/* Turns of the loop up to number `turns`, from where the one before it stopped. */
+/* Turns of the loop from where the one before it stopped, as many as the LOOP says. */
 static int turn_on(struct derive *d, int loop, struct plan_step begin)
 {
     begin.op = PLAN_LOOP;

@@ -80,6 +80,7 @@ static int decide_items(struct direct *d)
         if (from->axis[a].extent < 0)
             continue;
         int size = expr_int(&p->graph, tile), extent = expr_import(&p->graph, from->graph, from->axis[a].extent);
+        extent = expr_from_zero(&p->graph, extent);
         int fused = direct_value(d, from->axis[a].extent);
         int tiles = size < 0 || extent < 0 || fused < 0 ? -1 : expr_ceil_div(&p->graph, extent, size);
         blocks = tiles < 0 ? -1 : expr_binary(&p->graph, EXPR_MUL, blocks, tiles);

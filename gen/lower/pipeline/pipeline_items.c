@@ -277,7 +277,7 @@ int pipeline_items(struct pipeline *x, bool persistent)
             return 3;
         if (a->share && p->item_count > 1 && item[-1].share) /* how many turns: no more places of blocks */
             continue;
-        int extent = expr_import(g, x->program->graph, a->extent);
+        int extent = expr_from_zero(g, expr_import(g, x->program->graph, a->extent));
         total = expr_binary(g, EXPR_MUL, total, expr_ceil_div(g, extent, expr_int(g, item->tile * x->cluster[i])));
         if (total < 0)
             return 3;
