@@ -18,9 +18,9 @@
  *     and in one long run in which edges follow each other as they fall.
  * A late place holds chunks of one item in the turns of the next, one less with each turn in which one goes out. Such
  * turns are as many as chunks are held at most, and so many more are explored, as of turns that are peeled off. Where
- * they stand apart (`part` of a WHEN) the distance grows with the loop, and instances have their own: that adds turns in
- * which nothing goes out, like those of the loop's midst, and what a chunk passes, its instance's buffers, has no part
- * in the rings. test_protocol_random.c tries loops far longer than those explored.
+ * they stand apart (`part` of a WHEN) the distance grows with the loop, and instances have their own: that adds turns
+ * in which nothing goes out, like those of the loop's midst, and what a chunk passes, its instance's buffers, has no
+ * part in the rings. test_protocol_random.c tries loops far longer than those explored.
  * The argument is for each loop and its neighbours. Three loops that fail only together, at three numbers that do not
  * follow each other in the long run, are beyond it; tests/unit/plan/test_protocol_random.c holds what passes against
  * random numbers beyond those explored.
