@@ -11,6 +11,7 @@ struct spec_ahead {
     const char *name;
     int turns;
     const char *before; /* the operation before which it is issued, NULL: the Plan decides */
+    const char *why;    /* of a family's choice, its reason; NULL: the spec says it */
     struct diag_loc loc;
 };
 

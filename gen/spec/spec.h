@@ -34,6 +34,18 @@ struct spec_value {
     struct diag_loc loc;
     int64_t integer;  /* integers; booleans as 0, 1; for a word its position in the row's list */
     const char *text; /* words and strings: owned by the Spec; else NULL */
+    const char *why;  /* of a family's choice, its reason; NULL: the spec says the value */
+};
+
+/* What the family takes for a field that a kernel leaves out, on an architecture. */
+struct spec_choice {
+    const char *arch;
+    enum spec_field field;
+    struct spec_value value;
+};
+struct spec_choices {
+    struct spec_choice *choice;
+    int count;
 };
 
 struct spec_fields {
@@ -121,6 +133,7 @@ struct spec_tune_program {
     const char *arch;
     int tune[2], value[2]; /* positions in axis_tune and in its values; tune[1] -1: one */
     struct program *program;
+    struct spec_choices choices;
 };
 
 /* arch = { sm_80 = { tile = ... } }: the same fields again, those that are set override. */
@@ -184,6 +197,7 @@ struct spec_kernel {
     struct program *program;                /* what its function `program` was traced to (program/program.h), or NULL */
     struct spec_arch_program *arch_program; /* where an architecture's differs */
     int arch_program_count;
+    struct spec_choices choices; /* of its family */
     int lua_reference; /* registry reference of `reference`, or LUA_NOREF (-2) */
     struct spec_sizes *run, *bench;
     int run_count, bench_count;
@@ -271,8 +285,14 @@ enum { SPEC_FILL_TIMED = 1 << 23 }; /* `most` where a kernel is timed: some seco
 /* The architecture whose entry in the kernel's `arch` is for this one: itself, or one that it is like; NULL: none. */
 const char *spec_named(const struct spec_kernel *kernel, const char *arch);
 
-/* The fields of kernel on arch: the kernel's own with the architecture's put over them. */
+/* What the spec says of kernel on arch: the kernel's own fields with the architecture's put over them. */
+void spec_said(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out);
+
+/* The fields of kernel on arch: what the spec says, and where it says nothing what the family chose. */
 void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out);
+
+/* Why a field that is set has its value: the spec says so, or the family's words. */
+const char *spec_reason(const struct spec_value *value);
 
 /* The program of the kernel on arch, with its sizes there. */
 const struct program *spec_program(const struct spec_kernel *kernel, const char *arch);
