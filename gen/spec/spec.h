@@ -20,38 +20,6 @@ enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 12, SPEC_EXTENT_BITS = 40, SPEC_MOST_S
 
 struct program;
 
-/* The schema rows: one value each, see schema.def. */
-enum spec_field {
-#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, needs, doc) FIELD_##id,
-#include "spec/schema.def"
-#undef SPEC_FIELD
-    SPEC_FIELD_COUNT
-};
-
-/* One field's value. `set` is false where the spec leaves it out: the Plan then decides and records why. */
-struct spec_value {
-    bool set;
-    struct diag_loc loc;
-    int64_t integer;  /* integers; booleans as 0, 1; for a word its position in the row's list */
-    const char *text; /* words and strings: owned by the Spec; else NULL */
-    const char *why;  /* of a family's choice, its reason; NULL: the spec says the value */
-};
-
-/* What the family takes for a field that a kernel leaves out, on an architecture. */
-struct spec_choice {
-    const char *arch;
-    enum spec_field field;
-    struct spec_value value;
-};
-struct spec_choices {
-    struct spec_choice *choice;
-    int count;
-};
-
-struct spec_fields {
-    struct spec_value value[SPEC_FIELD_COUNT];
-};
-
 /* dims "M N K%8": one symbol each. */
 struct spec_dim {
     const char *name;
@@ -291,22 +259,10 @@ void spec_said(const struct spec_kernel *kernel, const char *arch, struct spec_f
 /* The fields of kernel on arch: what the spec says, and where it says nothing what the family chose. */
 void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out);
 
-/* Why a field that is set has its value: the spec says so, or the family's words. */
-const char *spec_reason(const struct spec_value *value);
-
 /* The program of the kernel on arch, with its sizes there. */
 const struct program *spec_program(const struct spec_kernel *kernel, const char *arch);
 
 /* The schema, for `help spec` and completion. */
-struct spec_row {
-    const char *path, *family, *doc, *words, *fallback, *needs;
-    char type; /* 'i' integer, 'b' boolean, 'w' word, 's' string */
-    int64_t low, high;
-};
-extern const struct spec_row spec_rows[SPEC_FIELD_COUNT];
-/* A field's value: the spec's, or where it is left out and the schema names a value, that. For integers and
- * booleans. */
-int64_t spec_field_value(const struct spec_fields *fields, enum spec_field field);
 void spec_print_help(FILE *out, const struct spec_options *options);    /* every field with its doc */
 void spec_print_luacats(FILE *out, const struct spec_options *options); /* completion file for lua-language-server */
 
