@@ -20,6 +20,11 @@
 -- times and counts are those of family nsa_union then, by axis u for q. Each block is brought and multiplied once for
 -- all of them, so that four queries of 16 heads fill the 64 rows of an instruction; queries whose own lists do not name
 -- it give it the weight 0, those that name it n times n.
+--
+-- What multiplies is chosen by a tile's rows, tile.q queries of tile.h heads, on sm_90a and sm_100a. 16 and 32 rows:
+-- mma.sync, one stage of keys, and as many blocks a multiprocessor as its registers and shared memory hold; for heads
+-- of up to 128 elements and blocks of up to 64 keys, or 64 and 128. Up to 64 rows otherwise: wgmma, two blocks, scores
+-- a turn ahead, for heads of up to 128 elements and blocks of up to 64 keys. What a kernel says stands before it.
 
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
