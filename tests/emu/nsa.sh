@@ -51,6 +51,7 @@ local function one(name, fields, q, d, h)
     family = "nsa", arch = { sm_90a = {} }, tile = { q = q }, blocks = room, times = q > 1 and room or nil,
     Q = tensor { B, T, G, h, d, dtype = "bf16" }, O = tensor { B, T, G, h, d, dtype = "bf16" },
     K = tensor { B, T, G, d, dtype = "bf16" }, V = tensor { B, T, G, d, dtype = "bf16" },
+    run = { { B = 1, T = 19, G = 1, S = 3 } },
   }
   for field, value in pairs(fields) do kernel_of[field] = value end
   kernel(name)(kernel_of)
@@ -99,6 +100,9 @@ tuned_q 64 wgmma 3 2 1
 END
 "$program" check "$work/chosen.lua" >"$work/out" 2>&1
 ok $? "what is chosen can be planned, and so can what tune lists beside it" "$work/out"
+"$program" run "$work/chosen.lua" --arch sm_90a --device emu --complete late --hazards strict >"$work/out" 2>&1 &&
+    ! grep -q '^hazard' "$work/out"
+ok $? "what is chosen computes what the program means" "$work/out"
 "$program" plan specs/nsa.lua --kernel nsa_fwd --arch sm_90a --why >"$work/out" 2>&1
 grep -q 'schedule.blocks  *6  *registers of 12 warps' "$work/out" &&
     grep -q 'pipeline.stages  *2  *threads copy into one stage' "$work/out" &&
