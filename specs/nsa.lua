@@ -4,13 +4,9 @@ local by_hand = require "reference/nsa"
 local lists = require "reference/nsa_lists"
 local B, T, G, S = dims "B T G S"
 
--- The heads of one query fill the rows of an mma.sync, of wgmma a quarter: a warp for each 16 rows, and many blocks a
--- multiprocessor with one stage each, so that some multiply while keys come for others.
-local by_warps = { instruction = "mma.sync", stages = 1 }
-
--- heads of Q share one of K and V. warps: so many blocks a multiprocessor, of mma.sync. lists: by
--- their name in reference/nsa_lists.lua, where sequences are long;
--- together: so many neighbouring queries share the union of theirs. What else there is, are fields of a kernel.
+-- heads of Q share one of K and V. lists: by their name in reference/nsa_lists.lua, where sequences are long; together:
+-- so many neighbouring queries share the union of theirs. bare: its family chooses how it runs. What else there is, are
+-- fields of a kernel.
 local function selected(own)
   local d, heads, block, dtype = own.d or 128, own.heads or 16, own.block or 64, own.dtype or "bf16"
   local together, slots = own.together or 1, own.slots or S
@@ -32,9 +28,9 @@ local function selected(own)
     times = union and tensor { B, many, G, room, dtype = "int32", fill = of.times } or nil,
     scale = own.scale and scalar("fp32", own.scale) or nil,
     tile = { q = together, kv = block },
-    pipeline = own.warps and by_warps or own.pipeline or { mode = "items", consumers = 3 },
-    schedule = own.warps and { blocks = own.warps } or own.schedule,
-    ahead = not own.warps and { s = { turns = 1, before = "o" } } or nil,
+    pipeline = not own.bare and (own.pipeline or { mode = "items", consumers = 3 }) or nil,
+    schedule = own.schedule,
+    ahead = not own.bare and { s = { turns = 1, before = "o" } } or nil,
     arch = { sm_90a = {} },
     reference = by_hand {
       d = d, heads = heads, block = block, scaled = own.scale,
@@ -60,8 +56,8 @@ local long_16 = { { B = 1, T = 8192, G = 4 }, { B = 1, T = 65536, G = 4 } }
 local few = {
   { B = 1, T = 140, G = 1, S = 4 }, { B = 2, T = 13, G = 2, S = 3 }, { B = 1, T = 1, G = 1, S = 1 },
 }
-kernel "nsa_fwd" (selected { lists = "uniform", counts = true, warps = 6, run = few, bench = long })
-kernel "nsa_fwd_near" (selected { lists = "near", counts = true, warps = 6, run = few, bench = long })
+kernel "nsa_fwd" (selected { lists = "uniform", counts = true, bare = true, run = few, bench = long })
+kernel "nsa_fwd_near" (selected { lists = "near", counts = true, bare = true, run = few, bench = long })
 
 -- By wgmma: two blocks a multiprocessor, each of one consumer: one multiplies while the other computes weights.
 local two = { pipeline = { consumers = 1 }, schedule = { blocks = 2 } }
@@ -140,9 +136,6 @@ local function varlen(own)
     starts_kv = tensor { B, N + 1, dtype = "int32", fill = keys },
     sequence = tensor { B, T, dtype = "int32", fill = sequence },
     tile = { kv = block },
-    pipeline = { consumers = 1 },
-    schedule = { blocks = 2 },
-    ahead = { s = { turns = 1, before = "o" } },
     arch = { sm_90a = {} },
     reference = by_hand {
       d = d, heads = heads, block = block, keys = "U",
@@ -226,11 +219,11 @@ kernel "nsa_fwd_union_near" (selected {
   lists = "near", together = 4, slots = 16, run = { { B = 1, T = 135, G = 1 } }, bench = long_16,
 })
 kernel "nsa_fwd_union_two" (selected {
-  lists = "near", together = 4, slots = 16, bench = long_16,
-  pipeline = two.pipeline, schedule = two.schedule, run = { { B = 1, T = 139, G = 1 } },
+  lists = "near", together = 4, slots = 16, bare = true, bench = long_16,
+  run = { { B = 1, T = 139, G = 1 } },
 })
 kernel "nsa_fwd_union_pairs" (selected {
-  lists = "near", together = 2, slots = 16, warps = 4, bench = long_16,
+  lists = "near", together = 2, slots = 16, bare = true, bench = long_16,
   run = { { B = 1, T = 330, G = 1 }, { B = 1, T = 5, G = 2 } },
 })
 kernel "nsa_fwd_union_b16" (selected {

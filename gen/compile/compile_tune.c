@@ -25,7 +25,8 @@ static struct diag_loc loc_of(const struct trial *t, struct value v)
 }
 
 /* The program with the values that are of axes, on the architecture; NULL: it cannot be traced with them. */
-static struct program *program_with(const struct trial *t, const char *arch, const struct value *v, int count)
+static const struct spec_tune_program *program_with(const struct trial *t, const char *arch, const struct value *v,
+                                                    int count)
 {
     const struct spec_kernel *k = t->kernel;
     int with[2] = {-1, -1}, value[2] = {0, 0}, axes = 0;
@@ -39,7 +40,7 @@ static struct program *program_with(const struct trial *t, const char *arch, con
         bool same = p->tune[0] == with[0] && p->value[0] == value[0] && p->tune[1] == with[1] &&
                     (with[1] < 0 || p->value[1] == value[1]);
         if (same && strcmp(p->arch, arch) == 0)
-            return p->program;
+            return p;
     }
     return NULL;
 }
@@ -76,10 +77,12 @@ static bool plans(struct trial *t, const struct arch *arch, const struct value *
             if (on[n].fields.value[tune->field].set)
                 on[n].fields.value[tune->field] = tune->value[v[i].value];
     }
-    traced.program = axes ? program_with(t, arch->name, v, count) : NULL;
-    if (axes && !traced.program)
+    const struct spec_tune_program *with = axes ? program_with(t, arch->name, v, count) : NULL;
+    if (axes && !with)
         return false;
-    if (axes) {
+    if (with) {
+        traced.program = with->program;
+        own.choices = with->choices;
         own.arch_program = &traced;
         own.arch_program_count = 1;
     }

@@ -148,6 +148,38 @@ static int reason_tiles(const struct program_lowering *l)
     return status;
 }
 
+static bool has_reason(const struct plan *p, const char *field)
+{
+    bool has = false;
+    for (int i = 0; i < p->reason_count; i++)
+        has |= strcmp(p->reason[i].field, field) == 0;
+    return has;
+}
+
+/* What the family chose and the lowering gives no reason for: it chooses among lowerings, too. 0 or 3. */
+static int reason_choices(const struct program_lowering *l)
+{
+    int status = 0;
+    for (int f = 0; f < SPEC_FIELD_COUNT && !status; f++) {
+        const struct spec_value *v = &l->fields.value[f];
+        const char *path = spec_rows[f].path;
+        const char *boolean = v->integer ? "true" : "false";
+        if (v->why && !has_reason(l->plan, path))
+            status = family_reason(l->plan, path,
+                                   spec_rows[f].type == 'b' ? boolean
+                                   : v->text                ? v->text
+                                                            : plan_text(l->plan, "%d", (int)v->integer),
+                                   "%s", v->why);
+    }
+    for (int i = 0; i < l->kernel->ahead_count && !status; i++) {
+        const struct spec_ahead *a = &l->kernel->ahead[i];
+        const char *path = plan_text(l->plan, "ahead.%s", a->name);
+        if (path && a->why && !has_reason(l->plan, path))
+            status = family_reason(l->plan, path, plan_text(l->plan, "%d", a->turns), "%s", a->why);
+    }
+    return status;
+}
+
 /* The divisors of the kernel's functions that sizes decide, on either side of a where() too: max(K, 1) is never 0. 0 or
  * 3. */
 static int add_divisors(struct plan *plan)
@@ -275,6 +307,7 @@ static int lower(const struct program_lowering *l)
     note_direct(l);
     status = status ? status : program_lowerer_of(l->kernel, l->arch)->lower(l);
     status = status ? status : check_places(l);
+    status = status ? status : reason_choices(l);
     if (!status)
         plan->flops = program_flops(l->kernel->program, plan);
     return status ? status : add_divisors(plan);

@@ -247,7 +247,7 @@ void read_program(struct reader *r, int table)
     struct draft *d = &r->draft[r->now];
     if (r->diags->reported == d->reported) { /* else what it would find is unknown */
         trace_infer_axes(r);
-        module_sizes(r, preferred(r), k->program);
+        module_sizes(r, preferred(r), k->program, &k->choices);
         bool whole = trace_program(r, k->program);
         int aside = reader_aside(r);
         if (whole)

@@ -59,8 +59,21 @@ void trace_tunes(struct reader *r);
 
 /* ---- trace_family.c ---------------------------------------------------------------------------------------------- */
 
-/* Axes that the kernel gives no tile get the one that the family chooses on the architecture. */
-void module_sizes(struct reader *r, const char *arch, struct program *p);
+/* Pushes the table of the kernel's family; false, and nothing: it has none that is a module. */
+bool module_push(struct reader *r);
+
+/* Raises an error of the module. */
+void module_fault(struct reader *r, const char *name, const char *what);
+
+/* Sets the constants of the family in the table on top of the stack. */
+void module_put_constants(struct reader *r);
+
+/* ---- trace_sizes.c ----------------------------------------------------------------------------------------------- */
+
+/* Axes that the kernel gives no tile get the one that the family chooses on the architecture. What it chooses for other
+ * fields that the spec leaves out are `to`'s entries of the architecture then, whatever they were; and where the kernel
+ * says nothing of `ahead`, the draft's fields have what the family chose last. */
+void module_sizes(struct reader *r, const char *arch, struct program *p, struct spec_choices *to);
 
 int trace_fused(lua_State *L);  /* fused("epilogue", value): the kernel's function of it; the value where it has none */
 int trace_given(lua_State *L);  /* given "C": the kernel has such a tensor, scalar or function */

@@ -15,9 +15,9 @@
  *   program    function(t, at, tile)
  *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
  *   sizes      function(arch, said, extent, bytes): the tile by axis, for axes that a kernel gives none. said holds
- *              what it gives, by axis, said.consumers, said.swap, said.mode and said.instruction, and the constants;
- *              extent the extents that are constants; bytes those of an element, by tensor. Why is a text in the
- *              table's field why
+ *              what it gives, see trace_sizes.c; extent the extents that are constants; bytes those of an element, by
+ *              tensor. Why is a text in the table's field why. Its tables pipeline, schedule and ahead are what else a
+ *              kernel has where it says nothing, each with its own why
  *   peer       { "gemm", a = "A", b = "B", d = "D" }: the problem of a library that its kernels solve, and which
  *              tensors of theirs are the problem's; `bench` measures that beside them
  * and a kernel of the family is one with that program. */
@@ -61,6 +61,14 @@ bool module_has_function(const struct reader *r, const char *family, const char 
         if (strcmp(*f, name) == 0)
             return true;
     return false;
+}
+
+bool module_push(struct reader *r)
+{
+    const struct trace_module *m = find_module(r, reader_kernel(r)->family);
+    if (m)
+        lua_rawgeti(r->L, LUA_REGISTRYINDEX, m->table);
+    return m != NULL;
 }
 
 /* ---- constants --------------------------------------------------------------------------------------------------- */
@@ -111,7 +119,7 @@ void module_constant(struct reader *r, const char *name)
 
 /* ---- a module's table, on top of the stack --------------------------------------------------------------------- */
 
-static void module_fault(struct reader *r, const char *name, const char *what)
+void module_fault(struct reader *r, const char *name, const char *what)
 {
     luaL_error(r->L, "module lib/%s.lua: %s", name, what);
 }
@@ -385,13 +393,6 @@ void module_peer(struct reader *r, int table)
     }
 }
 
-/* Sets field `name` of the table on top of the stack. */
-static void push_number(lua_State *L, const char *name, int64_t number)
-{
-    lua_pushinteger(L, number);
-    lua_setfield(L, -2, name);
-}
-
 /* Pushes a field of the kernel. */
 static int push_kernel_field(struct reader *r, const char *name)
 {
@@ -411,8 +412,7 @@ static void push_constant(struct reader *r, const char *name)
     push_default(r, name);
 }
 
-/* Sets the constants of the family in the table on top of the stack. */
-static void put_constants(struct reader *r)
+void module_put_constants(struct reader *r)
 {
     lua_State *L = r->L;
     const int to = lua_gettop(L);
@@ -428,65 +428,6 @@ static void put_constants(struct reader *r)
         }
     }
     lua_settop(L, to);
-}
-
-void module_sizes(struct reader *r, const char *arch, struct program *p)
-{
-    lua_State *L = r->L;
-    struct spec_kernel *k = reader_kernel(r);
-    const struct trace_module *m = find_module(r, k->family);
-    int top = lua_gettop(L);
-    static struct spec_fields fields;
-    if (!m || lua_rawgeti(L, LUA_REGISTRYINDEX, m->table) != LUA_TTABLE ||
-        lua_getfield(L, -1, "sizes") != LUA_TFUNCTION) {
-        lua_settop(L, top);
-        return;
-    }
-    luaL_checkstack(L, 8, "sizes");
-    lua_pushstring(L, arch);
-    lua_newtable(L);
-    spec_merge(k, arch, &fields);
-    if (fields.value[FIELD_CONSUMERS].set)
-        push_number(L, "consumers", fields.value[FIELD_CONSUMERS].integer);
-    if (fields.value[FIELD_SWAP].set) {
-        lua_pushboolean(L, fields.value[FIELD_SWAP].integer != 0);
-        lua_setfield(L, -2, "swap");
-    }
-    const struct spec_value *const word[] = {&fields.value[FIELD_MODE], &fields.value[FIELD_INSTRUCTION]};
-    for (int i = 0; i < 2; i++)
-        if (word[i]->set) {
-            lua_pushstring(L, word[i]->text);
-            lua_setfield(L, -2, i ? "instruction" : "mode");
-        }
-    for (int i = 0; i < p->axis_count; i++)
-        if (p->axis[i].tile)
-            push_number(L, p->axis[i].name, p->axis[i].tile);
-    put_constants(r);
-    lua_newtable(L);
-    for (int i = 0; i < p->axis_count; i++) {
-        int64_t extent;
-        int node = trace_known_extent(r, i);
-        if (node >= 0 && expr_is_int(&k->graph, node, &extent))
-            push_number(L, p->axis[i].name, extent);
-    }
-    lua_newtable(L);
-    for (int i = 0; i < k->tensor_count; i++)
-        push_number(L, k->tensor[i].name, (int64_t)tw_dtype_bytes(k->tensor[i].dtype));
-    lua_call(L, 4, 1);
-    const char *why = lua_istable(L, -1) ? text_field(r, m->family.name, "why", false) : NULL;
-    for (int i = 0; i < p->axis_count; i++) {
-        int64_t tile = 0;
-        if (p->axis[i].tile || !lua_istable(L, -1))
-            continue;
-        lua_getfield(L, -1, p->axis[i].name);
-        if (!lua_isnil(L, -1) && (!exact_integer(L, -1, &tile) || tile < 1 || tile > 1 << 20))
-            module_fault(r, m->family.name, "sizes returns a tile by axis, whole numbers from 1");
-        p->axis[i].tile = (int)tile;
-        p->axis[i].chosen = tile > 0;
-        p->axis[i].why = why;
-        lua_pop(L, 1);
-    }
-    lua_settop(L, top);
 }
 
 /* ---- words of a family's program --------------------------------------------------------------------------------- */

@@ -207,7 +207,7 @@ bool trace_arch_fields(struct reader *r, int table, const char *arch, struct pro
         differs = read_axis_field(r, SPEC_TILE, prefix, p);
         differs |= read_axis_field(r, SPEC_CLUSTER, prefix, p);
     }
-    module_sizes(r, arch, p);
+    module_sizes(r, arch, p, &reader_kernel(r)->choices);
     for (int i = 0; i < p->axis_count; i++)
         differs |= p->axis[i].tile != own->axis[i].tile;
     return differs;
@@ -432,6 +432,7 @@ static void read_ahead(struct reader *r, const char *name, const struct program_
     lua_State *L = r->L;
     struct spec_kernel *k = reader_kernel(r);
     struct spec_ahead ahead = {.name = name, .turns = 1, .loc = reader_locate(r, path, AT_VALUE)};
+    ahead.why = r->draft[r->now].ahead_why;
     const struct program_op *other = NULL;
     int count, told = r->diags->reported;
     if (!lua_istable(L, -1)) {

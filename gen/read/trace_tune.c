@@ -26,7 +26,7 @@ static void trace_values(struct reader *r, struct spec_tune_program with)
             axis->cluster = tune->value[with.value[i]];
         }
     }
-    module_sizes(r, with.arch, p);
+    module_sizes(r, with.arch, p, &with.choices);
     with.program = p;
     if (!trace_quietly(r, p))
         return;
@@ -46,10 +46,10 @@ static void trace_all(struct reader *r, const char *arch)
     }
     for (int i = 0; i < k->axis_tune_count && values <= MOST_TRACES; i++)
         for (int a = 0; a < k->axis_tune[i].count; a++) {
-            trace_values(r, (struct spec_tune_program){arch, {i, -1}, {a, 0}, NULL});
+            trace_values(r, (struct spec_tune_program){.arch = arch, .tune = {i, -1}, .value = {a, 0}});
             for (int j = 0; j < i && values + pairs <= MOST_TRACES; j++)
                 for (int b = 0; b < k->axis_tune[j].count; b++)
-                    trace_values(r, (struct spec_tune_program){arch, {i, j}, {a, b}, NULL});
+                    trace_values(r, (struct spec_tune_program){.arch = arch, .tune = {i, j}, .value = {a, b}});
         }
 }
 

@@ -30,7 +30,7 @@ const char *spec_named(const struct spec_kernel *kernel, const char *arch)
     return NULL;
 }
 
-void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out)
+void spec_said(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out)
 {
     const char *named = spec_named(kernel, arch);
     *out = kernel->fields;
@@ -38,6 +38,22 @@ void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_
         for (int f = 0; strcmp(kernel->arch[i].name, named) == 0 && f < SPEC_FIELD_COUNT; f++)
             if (kernel->arch[i].fields.value[f].set)
                 out->value[f] = kernel->arch[i].fields.value[f];
+}
+
+void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out)
+{
+    const char *named = kernel->arch_count ? spec_named(kernel, arch) : arch;
+    spec_said(kernel, arch, out);
+    for (int i = 0; i < kernel->choices.count && named; i++) {
+        const struct spec_choice *c = &kernel->choices.choice[i];
+        if (strcmp(c->arch, named) == 0 && !out->value[c->field].set)
+            out->value[c->field] = c->value;
+    }
+}
+
+const char *spec_reason(const struct spec_value *value)
+{
+    return value->why ? value->why : "the spec says so";
 }
 
 int64_t spec_field_value(const struct spec_fields *fields, enum spec_field field)

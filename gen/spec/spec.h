@@ -20,26 +20,6 @@ enum { SPEC_MAX_RANK = 5, SPEC_MAX_AXES = 12, SPEC_EXTENT_BITS = 40, SPEC_MOST_S
 
 struct program;
 
-/* The schema rows: one value each, see schema.def. */
-enum spec_field {
-#define SPEC_FIELD(id, family, path, type, low, high, words, fallback, needs, doc) FIELD_##id,
-#include "spec/schema.def"
-#undef SPEC_FIELD
-    SPEC_FIELD_COUNT
-};
-
-/* One field's value. `set` is false where the spec leaves it out: the Plan then decides and records why. */
-struct spec_value {
-    bool set;
-    struct diag_loc loc;
-    int64_t integer;  /* integers; booleans as 0, 1; for a word its position in the row's list */
-    const char *text; /* words and strings: owned by the Spec; else NULL */
-};
-
-struct spec_fields {
-    struct spec_value value[SPEC_FIELD_COUNT];
-};
-
 /* dims "M N K%8": one symbol each. */
 struct spec_dim {
     const char *name;
@@ -121,6 +101,7 @@ struct spec_tune_program {
     const char *arch;
     int tune[2], value[2]; /* positions in axis_tune and in its values; tune[1] -1: one */
     struct program *program;
+    struct spec_choices choices;
 };
 
 /* arch = { sm_80 = { tile = ... } }: the same fields again, those that are set override. */
@@ -184,6 +165,7 @@ struct spec_kernel {
     struct program *program;                /* what its function `program` was traced to (program/program.h), or NULL */
     struct spec_arch_program *arch_program; /* where an architecture's differs */
     int arch_program_count;
+    struct spec_choices choices; /* of its family */
     int lua_reference; /* registry reference of `reference`, or LUA_NOREF (-2) */
     struct spec_sizes *run, *bench;
     int run_count, bench_count;
@@ -271,22 +253,16 @@ enum { SPEC_FILL_TIMED = 1 << 23 }; /* `most` where a kernel is timed: some seco
 /* The architecture whose entry in the kernel's `arch` is for this one: itself, or one that it is like; NULL: none. */
 const char *spec_named(const struct spec_kernel *kernel, const char *arch);
 
-/* The fields of kernel on arch: the kernel's own with the architecture's put over them. */
+/* What the spec says of kernel on arch: the kernel's own fields with the architecture's put over them. */
+void spec_said(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out);
+
+/* The fields of kernel on arch: what the spec says, and where it says nothing what the family chose. */
 void spec_merge(const struct spec_kernel *kernel, const char *arch, struct spec_fields *out);
 
 /* The program of the kernel on arch, with its sizes there. */
 const struct program *spec_program(const struct spec_kernel *kernel, const char *arch);
 
 /* The schema, for `help spec` and completion. */
-struct spec_row {
-    const char *path, *family, *doc, *words, *fallback, *needs;
-    char type; /* 'i' integer, 'b' boolean, 'w' word, 's' string */
-    int64_t low, high;
-};
-extern const struct spec_row spec_rows[SPEC_FIELD_COUNT];
-/* A field's value: the spec's, or where it is left out and the schema names a value, that. For integers and
- * booleans. */
-int64_t spec_field_value(const struct spec_fields *fields, enum spec_field field);
 void spec_print_help(FILE *out, const struct spec_options *options);    /* every field with its doc */
 void spec_print_luacats(FILE *out, const struct spec_options *options); /* completion file for lua-language-server */
 

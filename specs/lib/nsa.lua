@@ -20,6 +20,11 @@
 -- times and counts are those of family nsa_union then, by axis u for q. Each block is brought and multiplied once for
 -- all of them, so that four queries of 16 heads fill the 64 rows of an instruction; queries whose own lists do not name
 -- it give it the weight 0, those that name it n times n.
+--
+-- What multiplies is chosen by a tile's rows, tile.q queries of tile.h heads, on sm_90a and sm_100a. 16 and 32 rows:
+-- mma.sync, one stage of keys, and as many blocks a multiprocessor as its registers and shared memory hold; for heads
+-- of up to 128 elements and blocks of up to 64 keys, or 64 and 128. Up to 64 rows otherwise: wgmma, two blocks, scores
+-- a turn ahead, for heads of up to 128 elements and blocks of up to 64 keys. What a kernel says stands before it.
 
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
@@ -83,6 +88,61 @@ local function program(t, at, tile)
   if given "LSE" then store(t.LSE, places(t.LSE, rows_of, (most + log2(sum)) * ln2)) end
 end
 
+-- By mma.sync, a warp for each 16 rows: so many blocks a multiprocessor, each with one stage of keys unless more is
+-- said. nil: registers or fields that are said speak against it.
+local function by_warps(m, kv, d, said, times)
+  if d > 128 or kv > 128 or d > 64 and kv > 64 or said.ahead or said.via or said.direction or said.cache or said.split
+    or said.persistent or said.max_registers or said.tuned.instruction or (said.warps_m or m // 16) * 16 ~= m then
+    return nil
+  end
+  local many = (kv > 64 or times and d > 64 and kv < 64) and 8 or 12 -- warps of 248 registers a thread, or of 168
+  local warps = m // 16 + 1 -- with the one that brings keys
+  local bytes = kv * d * 4 * (said.stages or 1) + m * d * 2 + 2048 -- of a block, 228 KB being a multiprocessor's
+  local blocks = math.max(math.min(many // warps, 233472 // bytes), 1)
+  local free = not said.tuned.stages
+  return {
+    pipeline = {
+      instruction = "mma.sync", stages = free and 1 or nil,
+      why = "a warp multiplies 16 rows, wgmma 64; some blocks multiply while keys come for others",
+    },
+    schedule = free and not said.tuned.blocks
+      and { blocks = blocks, why = "registers of " .. many .. " warps, as far as shared memory holds them" } or nil,
+  }
+end
+
+-- By wgmma, of 64 rows: two blocks of one consumer, unless there is no room or something else is said.
+local function by_two(kv, d, said)
+  if kv > 64 or d > 128 or (said.consumers or 1) > 1 or said.mode or said.stages or said.stream or said.split
+    or said.persistent ~= nil or next(said.tuned) then
+    return {}
+  end
+  return {
+    pipeline = { instruction = "wgmma", why = "an instruction has 64 rows" },
+    schedule = { blocks = 2, why = "one multiplies while the other computes weights" },
+    ahead = { s = { turns = 1, before = "o" }, why = "scores come while weights are computed" },
+  }
+end
+
+-- A tile is the heads of one query, which share keys: lists of neighbours need not have anything in common. On an H200
+-- 16 rows are nearly twice as quick by mma.sync as by wgmma. Unions of two queries, 32 rows, are by mma.sync as quick
+-- as those of four, 64 rows, by wgmma, which are slower by mma.sync (tests/bench/notes.md).
+local function sizes(arch, said, extent, bytes)
+  local h, kv, d = said.h or extent.h or 16, said.kv or 64, extent.d or 128
+  local rows, size = h * (said.q or 1), { h = h, q = 1, kv = 64 }
+  local function filled(of) return (rows + of - 1) // of * of end
+  size.m = filled(said.instruction == "mma.sync" and 16 or 64)
+  size.why = "a query's heads are rows of one tile, a block its keys"
+  if arch ~= "sm_90a" and arch ~= "sm_100a" or bytes.K ~= 2 then return size end
+  local whole, how = rows % 16 == 0 and rows <= 32 and (said.m or rows) == rows, nil -- of bulk copies
+  if whole and said.instruction ~= "wgmma" and not bytes.starts_kv then
+    how = by_warps(rows, kv, d, said, bytes.times)
+    size.m = how and rows or size.m
+  end
+  if not how and said.instruction ~= "mma.sync" and (said.m or size.m) == 64 then how = by_two(kv, d, said) end
+  for field, value in pairs(how or {}) do size[field] = value end
+  return size
+end
+
 return {
   axes = "b h g q kv d u s n m",
   grid = "b g h q",
@@ -107,13 +167,5 @@ return {
   },
   scalars = { "scale" },
   program = program,
-  -- Heads that share keys, of one query: lists of neighbours need not have anything in common.
-  sizes = function(arch, said, extent)
-    local h, q = said.h or extent.h or 16, said.q or 1
-    local rows = said.instruction == "mma.sync" and 16 or 64 -- of an instruction
-    return {
-      h = h, q = 1, kv = 64, m = (h * q + rows - 1) // rows * rows,
-      why = "a query's heads are rows of one tile, a block its keys",
-    }
-  end,
+  sizes = sizes,
 }

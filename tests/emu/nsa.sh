@@ -41,17 +41,73 @@ done
 ! grep -q 'not verified\|^hazard\|^FAILED' "$work/out"
 ok $? "lists and unions, in every completion" "$work/out"
 
-# A tile has the rows of the instruction that multiplies it.
-rows_of() { # FILE KERNEL
-    "$program" plan "$1" --kernel "$2" --arch sm_90a --why 2>"$work/err" |
-        sed -n 's/^ *tile\.m *\([0-9]*\) .*/\1/p' | sort -u
-}
-cp -r specs "$work/other"
-sed 's/instruction = "mma.sync", stages = 1/instruction = "wgmma", stages = 2/; s/{ blocks = own.warps }/{}/' \
-    specs/nsa.lua >"$work/other/nsa.lua"
-[ "$(rows_of specs/nsa.lua nsa_fwd)" = 16 ] && [ "$(rows_of specs/nsa.lua nsa_fwd_union_pairs)" = 32 ] &&
-    [ "$(rows_of "$work/other/nsa.lua" nsa_fwd)" = 64 ] && [ "$(rows_of specs/nsa.lua nsa_fwd_two)" = 64 ]
-ok $? "rows of a tile by mma.sync and by wgmma" "$work/err"
+# What the family chooses where a kernel says nothing, and that what is said stands before it. A tile has the rows of
+# the instruction that multiplies it.
+cat >"$work/chosen.lua" <<'END'
+local B, T, G, S = dims "B T G S"
+local function one(name, fields, q, d, h)
+  local room = tensor { B, (T + q - 1) // q, G, S, dtype = "int32" }
+  local kernel_of = {
+    family = "nsa", arch = { sm_90a = {} }, tile = { q = q }, blocks = room, times = q > 1 and room or nil,
+    Q = tensor { B, T, G, h, d, dtype = "bf16" }, O = tensor { B, T, G, h, d, dtype = "bf16" },
+    K = tensor { B, T, G, d, dtype = "bf16" }, V = tensor { B, T, G, d, dtype = "bf16" },
+    run = { { B = 1, T = 19, G = 1, S = 3 } },
+  }
+  for field, value in pairs(fields) do kernel_of[field] = value end
+  kernel(name)(kernel_of)
+end
+one("one", {}, 1, 128, 16)
+one("pairs_of", {}, 2, 128, 16)
+one("fours", {}, 4, 128, 16)
+one("four_heads", {}, 1, 128, 4)
+one("long_heads", {}, 1, 256, 16)
+one("by_wgmma", { pipeline = { instruction = "wgmma" } }, 1, 128, 16)
+one("of_consumers", { pipeline = { consumers = 1 } }, 1, 128, 16)
+one("of_items", { pipeline = { mode = "items" } }, 1, 128, 16)
+one("three", { pipeline = { stages = 3 } }, 1, 128, 16)
+one("two_blocks", { schedule = { blocks = 2 } }, 1, 128, 16)
+one("of_arch", { arch = { sm_90a = { schedule = { blocks = 5 } } } }, 1, 128, 16)
+one("own_ahead", { ahead = { s = { turns = 1, before = "o" } } }, 4, 128, 16)
+one("odd", { K = tensor { B, T, G, 128, dtype = "bf16", stride = { T * G * 131, G * 131, 131, 1 } } }, 1, 128, 16)
+one("tuned", { tune = { pipeline = { instruction = { "wgmma", "mma.sync" } } } }, 1, 128, 16)
+one("tuned_q", { tune = { tile = { q = { 1, 4 } } } }, 4, 128, 16)
+END
+# Of a kernel's first variant: rows, instruction, stages, blocks, what is ahead; - where none is reasoned about.
+while read -r kernel want; do
+    "$program" plan "$work/chosen.lua" --kernel "$kernel" --arch sm_90a --why >"$work/out" 2>"$work/err"
+    got=$(awk '$1 == "why" { n++ } n == 1 && NF > 2 { value[$1] = $2 } END {
+        split("tile.m pipeline.instruction pipeline.stages schedule.blocks ahead.s", name, " ")
+        for (i = 1; i <= 5; i++) printf "%s%s", (i > 1 ? " " : ""), ((name[i] in value) ? value[name[i]] : "-")
+    }' "$work/out")
+    [ "$got" = "$want" ]
+    ok $? "chosen of $kernel: $want" "$work/out"
+done <<'END'
+one 16 mma.sync 1 6 -
+pairs_of 32 mma.sync 1 4 -
+fours 64 wgmma 3 2 1
+four_heads 64 wgmma 3 2 1
+long_heads 64 - 3 - -
+by_wgmma 64 - 3 2 1
+of_consumers 64 wgmma 3 2 1
+of_items 64 - 6 - -
+three 16 mma.sync 3 2 -
+two_blocks 16 mma.sync 1 2 -
+of_arch 16 mma.sync 1 5 -
+own_ahead 64 wgmma 3 2 -
+odd 16 mma.sync 2 3 -
+tuned 64 - 6 - -
+tuned_q 64 wgmma 3 2 1
+END
+"$program" check "$work/chosen.lua" >"$work/out" 2>&1
+ok $? "what is chosen can be planned, and so can what tune lists beside it" "$work/out"
+"$program" run "$work/chosen.lua" --arch sm_90a --device emu --complete late --hazards strict >"$work/out" 2>&1 &&
+    ! grep -q '^hazard' "$work/out"
+ok $? "what is chosen computes what the program means" "$work/out"
+"$program" plan specs/nsa.lua --kernel nsa_fwd --arch sm_90a --why >"$work/out" 2>&1
+grep -q 'schedule.blocks  *6  *registers of 12 warps' "$work/out" &&
+    grep -q 'pipeline.stages  *2  *threads copy into one stage' "$work/out" &&
+    grep -q 'schedule.blocks  *3  *as many as shared memory holds' "$work/out"
+ok $? "reasons of what is chosen" "$work/out"
 
 # wrong FILE KERNEL SED [SPEC]: the file of specs/, changed so, gives results that the reference by hand does not.
 cp -r specs "$work/specs"

@@ -456,7 +456,7 @@ static int ring(struct copy *c)
             stages, stages > 1 ? "s" : "", each, c->l->arch->name, fit, most);
     snprintf(value, sizeof value, "%d", stages);
     if (family_reason(p, "pipeline.stages", value, "%s",
-                      asked->set                   ? "the spec says so"
+                      asked->set                   ? spec_reason(asked)
                       : !persistent(c)             ? "a block has one item: room for more is room for more blocks"
                       : stages == COPY_MOST_STAGES ? "as many as a ring has at most"
                                                    : "as many as shared memory holds"))
@@ -613,7 +613,7 @@ static int grid(struct copy *c)
     p->launch.cluster[0] = c->blocks;
     if (family_reason(p, "schedule.persistent", persistent(c) ? "true" : "false", "%s",
                       program_field(c->l, FIELD_PERSISTENT)->set
-                          ? "the spec says so"
+                          ? spec_reason(program_field(c->l, FIELD_PERSISTENT))
                           : "loads of the next items run under an item's stores"))
         return 3;
     if (!persistent(c))

@@ -148,9 +148,14 @@ static int launch(struct pipeline *x)
         blocks--;
     const struct spec_value *asked = pipeline_field(x, "schedule.blocks");
     p->blocks_per_sm = blocks < 1 ? 1 : blocks;
-    if (asked->set) { /* of which the variant for rows that begin anywhere, with more stages, may hold fewer */
+    if (asked->set) { /* of which the variant for rows that begin anywhere, with more stages, may hold fewer; and copies
+                         by threads, of which a family that chose did not know */
         const int fit = arch_resident_blocks(arch, threads, 0, shared);
-        p->blocks_per_sm = x->l->variant && fit < asked->integer ? fit : (int)asked->integer;
+        const bool less = fit >= 1 && fit < asked->integer && (x->l->variant || asked->why);
+        p->blocks_per_sm = less ? fit : (int)asked->integer;
+        if (family_reason(p, "schedule.blocks", plan_text(p, "%d", p->blocks_per_sm), "%s",
+                          less ? "as many as shared memory holds" : spec_reason(asked)))
+            return 3;
     }
     const struct spec_value *most = pipeline_field(x, "max_registers"), *spills = pipeline_field(x, "allow_spills");
     int share = arch->registers_per_sm / (threads * p->blocks_per_sm) / 8 * 8;
@@ -176,7 +181,7 @@ static int items(struct pipeline *x)
     const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
     bool several = persistent->set && persistent->integer;
     int status = family_reason(x->plan, "schedule.persistent", several ? "true" : "false",
-                               persistent->set ? "the spec says so"
+                               persistent->set ? spec_reason(persistent)
                                                : "a block that begins hides the end of the block before it on the same "
                                                  "multiprocessor");
     return status ? status : pipeline_items(x, several);

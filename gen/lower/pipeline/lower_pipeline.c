@@ -87,7 +87,7 @@ int pipeline_choose(struct pipeline *x, const char *path, int fallback, const ch
     char value[40];
     int chosen = v->set ? (int)v->integer : fallback;
     snprintf(value, sizeof value, "%d", chosen);
-    family_reason(x->plan, path, value, "%s", v->set ? "the spec says so" : reason);
+    family_reason(x->plan, path, value, "%s", v->set ? spec_reason(v) : reason);
     return chosen;
 }
 
@@ -721,7 +721,7 @@ static int decide(struct pipeline *x)
     const bool asked = poll->set && strcmp(poll->text, "lane") == 0;
     x->d.lane = asked && pipeline_only_multiplies(x);
     if (asked && family_reason(x->plan, "pipeline.poll", x->d.lane ? "lane" : "warp", "%s",
-                               x->d.lane ? "the spec says so"
+                               x->d.lane ? spec_reason(poll)
                                          : "threads compute between products, and the compiler moves that past a wait "
                                            "without a branch of its own; all lanes wait"))
         return 3;

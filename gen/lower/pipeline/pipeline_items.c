@@ -129,7 +129,7 @@ int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent)
     if (!x->dynamic && !set->set && !unlike)
         return 0;
     int status = family_reason(p, "schedule.dynamic", x->dynamic ? "true" : "false", "%s",
-                               set->set        ? "the spec says so"
+                               set->set        ? spec_reason(set)
                                : x->dynamic    ? "items differ in length: a block that is through takes the next"
                                : in_turn       ? "consumers take the block's items in turn"
                                : x->blocks > 1 ? "blocks of a cluster take their items together"
@@ -213,8 +213,8 @@ static bool has_parts(const struct pipeline *x)
 {
     bool parts = false;
     for (int i = 0; i < x->program->op_count; i++)
-        parts = parts || (x->program->op[i].kind == PROGRAM_LOOP &&
-                          (x->program->op[i].parts || x->program->op[i].stream));
+        parts =
+            parts || (x->program->op[i].kind == PROGRAM_LOOP && (x->program->op[i].parts || x->program->op[i].stream));
     return parts;
 }
 
@@ -302,7 +302,7 @@ int pipeline_items(struct pipeline *x, bool persistent)
     int group, fault = choose_group(x, way, longest == 1, &group);
     if (fault)
         return fault;
-    if (family_reason(p, "schedule.order", way, "%s", order->set ? "the spec says so" : why) ||
+    if (family_reason(p, "schedule.order", way, "%s", order->set ? spec_reason(order) : why) ||
         family_add_word(p, "schedule.order", way) || family_add_value(p, "schedule.group", group))
         return 3;
     int dynamic = pipeline_dynamic(x, longest == 0 || x->plain, persistent);

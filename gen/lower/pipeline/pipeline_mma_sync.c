@@ -465,8 +465,7 @@ static int check_chunks(const struct pipeline *x, const struct program_op *o)
                  : program_refuse(x->l, o->loc, "PROGRAM-LOWER",
                                   "rows of %s, and %s of them, begin at multiples of 16 bytes on %s, %d %s; pad them "
                                   "to such a number",
-                                  t->name,
-                                  o->window.dims ? "channels that im2col takes" : "columns that gather takes",
+                                  t->name, o->window.dims ? "channels that im2col takes" : "columns that gather takes",
                                   x->l->arch->name, elements, tw_dtype_name(t->dtype));
 }
 
@@ -502,9 +501,9 @@ static int operand(struct pipeline *x, int op, int which)
         return 3;
     }
     t->multicast = 1;
-    if (before.tile_bytes && (memcmp(before.tile, t->tile, sizeof before.tile) != 0 ||
-                              memcmp(&before.window, &t->window, sizeof before.window) != 0 ||
-                              before.gathered != t->gathered))
+    if (before.tile_bytes &&
+        (memcmp(before.tile, t->tile, sizeof before.tile) != 0 ||
+         memcmp(&before.window, &t->window, sizeof before.window) != 0 || before.gathered != t->gathered))
         return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "%s is loaded in tiles of two shapes; write one", t->name);
     if (which == 0 && k->converted)
         return pipeline_check_converted(x, op);
@@ -616,9 +615,14 @@ int mma_sync_stages(struct pipeline *x)
     int fit = each ? (limit - once) / each : 1, chosen = fit < MAX_STAGES_CHOSEN ? fit : MAX_STAGES_CHOSEN;
     snprintf(why, sizeof why, "stages of %d bytes: as many as %s holds, at most %d", each, x->l->arch->name,
              MAX_STAGES_CHOSEN);
-    x->stages = pipeline_choose(x, "pipeline.stages", each && chosen < 2 ? 2 : chosen, why);
-    if (!x->bulk && each && x->stages < 2)
+    const struct spec_value *said = pipeline_field(x, "pipeline.stages");
+    if (!x->bulk && each && said->set && said->integer < 2) {
         x->stages = 2;
+        if (family_reason(x->plan, "pipeline.stages", "2", "threads copy into one stage while they read another"))
+            return 3;
+    } else {
+        x->stages = pipeline_choose(x, "pipeline.stages", each && chosen < 2 ? 2 : chosen, why);
+    }
     const struct pipeline_stages all = {.stages = x->stages, .fit = fit, .each = each, .beside = once};
     return pipeline_check_stages(x, &all);
 }

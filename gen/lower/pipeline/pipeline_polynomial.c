@@ -23,5 +23,5 @@ int pipeline_polynomial(struct pipeline *x)
     const char *text = plan_text(p, "%d", (int)every->integer);
     return !text || family_add_value(p, "pipeline.polynomial", every->integer)
                ? 3
-               : family_reason(p, "pipeline.polynomial", text, "the spec says so");
+               : family_reason(p, "pipeline.polynomial", text, "%s", spec_reason(every));
 }

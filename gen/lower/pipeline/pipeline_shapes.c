@@ -137,8 +137,8 @@ static int check_registers(const struct pipeline *x, int op)
             x, op, EXTENT_COLUMNS, "REGS",
             "on %s a wgmma of %d columns takes %d registers of a thread, and the %d threads of a block with "
             "%d consumers begin with %d each; write %s = %d or fewer consumers",
-            x->l->arch->name, columns, columns / 2 + MMA_REGISTERS, pipeline_threads(x), consumers,
-            first_registers(x), name, fits);
+            x->l->arch->name, columns, columns / 2 + MMA_REGISTERS, pipeline_threads(x), consumers, first_registers(x),
+            name, fits);
     return pipeline_refuse(
         x, op, EXTENT_COLUMNS, "REGS",
         "on %s %d x %d of %s for each consumer are %d registers a thread, and with %d for addresses and the "
@@ -233,9 +233,9 @@ int pipeline_refuse_dtypes(const struct pipeline *x, int op)
                     tw_dtype_name(o->arg[i].dtype), otherwise);
         told = 1;
     }
-    return told || program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied on %s; write %s for both%s",
-                                  tw_dtype_name(o->arg[0].dtype), tw_dtype_name(o->arg[1].dtype), arch->name, types,
-                                  otherwise);
+    return told ||
+           program_refuse(x->l, o->loc, "DTYPE", "%s and %s are not multiplied on %s; write %s for both%s",
+                          tw_dtype_name(o->arg[0].dtype), tw_dtype_name(o->arg[1].dtype), arch->name, types, otherwise);
 }
 
 int pipeline_check_dot(const struct pipeline *x, int op)
@@ -273,8 +273,8 @@ int pipeline_least_stages(const struct pipeline *x)
     for (int r = 0; r < x->d.ring_count; r++)
         every_turn = every_turn || x->d.ring[r].parent >= 0;
     /* Beside other blocks of the multiprocessor one will do: they compute while it is filled. The variant for rows that
-     * begin anywhere, whose threads fill what they read, takes two then. */
-    if (!every_turn || !set->set || set->integer >= 2 || x->blocks_per_sm > 1 || x->bulk ||
+     * begin anywhere, whose threads fill what they read, takes two then, as any does where a family chose one. */
+    if (!every_turn || !set->set || set->why || set->integer >= 2 || x->blocks_per_sm > 1 || x->bulk ||
         (x->l->variant && x->l->arch->tma))
         return 0;
     return pipeline_report(x, set->loc, "pipeline.stages", "STAGES",

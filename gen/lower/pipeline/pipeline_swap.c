@@ -56,7 +56,7 @@ static int choose(const struct program_lowering *l)
     if (!swap && !said->set)
         return 0;
     int status = family_reason(l->plan, "pipeline.swap", swap ? "true" : "false", "%s",
-                               said->set ? "the spec says so"
+                               said->set ? spec_reason(said)
                                          : "tiles have fewer than the 64 rows of a wgmma, and columns for them");
     for (int i = 0; i < p->op_count && swap && status != 3; i++) {
         const char *text = against(p, &p->op[i]);
