@@ -57,7 +57,7 @@ int derive_column_sum(struct derive *d, int op, int integer, int shift, int *ste
  * one that fits 32 bits, a constant beside the thread's own. What it names is the same where no dim is longer than such
  * places reach (PLAN_INDEX_COLUMN is below DERIVE_MOST_COLUMN): the caller asks for a tensor whose last one is a size
  * or a number. Outside of it lies 0. 0: it is none, or *status says why. */
-enum { DERIVE_MOST_COLUMN = 1023 }; /* beyond every tile; a size is below 2^31 less so many */
+enum { DERIVE_MOST_COLUMN = 1 << 16 }; /* beyond every tile */
 int derive_column_place(struct derive *d, int op, int index, int shift, int *status);
 
 /* ---- derive_zero.c */
