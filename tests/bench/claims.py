@@ -102,6 +102,8 @@ STEPS = {
     "backward": (200, backward((2048, 4096, 8192, 16384))),
     "sparse": (120, sparse(("nsa_fwd", "nsa_fwd_two", "nsa_union", "nsa_fwd_union", "nsa_fwd_near", "nsa_union_near",
                             "nsa_fwd_union_near", "nsa_fwd_union_two", "nsa_union_pairs", "nsa_fwd_union_pairs"))),
+    "sparse_shapes": (60, sparse(("nsa_fwd_d64_b32", "nsa_fwd_d32_b32", "nsa_fwd_d64_b64", "nsa_fwd_b32",
+                                  "nsa_fwd_b128"))),
     "deformable": (140, [bench("specs/deform_attn.lua", "--kernel", "deform_attn_" + kernel, *BURST, "--peer", "none")
                          for kernel in ("fp16", "fp16_uniform", "fp16_softmax", "fp16_softmax_uniform", "fp32_heads",
                                         "fp32_heads_uniform")]),
@@ -293,6 +295,12 @@ def milliseconds(kernel):
     return lambda rows, mode: rows.ms(kernel, mode)
 
 
+def launch_bound(rows, mode):
+    """Milliseconds of the longest of sparse attention's shapes that are little more than a launch."""
+    times = [rows.ms("nsa_fwd_d64_b32", mode, B=2, T=512, G=1), rows.ms("nsa_fwd_d32_b32", mode, B=2, T=1024, G=1)]
+    return max(filter(None, times), default=None)
+
+
 def copy_ratio(rows, mode):
     """The quickest copy of 64 x 64 boxes, of the quickest by threads, from memory: 268 MB."""
     size = {"H": 8192, "W": 8192}
@@ -342,6 +350,7 @@ CLAIMS = [
     ("sparse attention, 8192, random lists, TFLOP/s", ">=", 130, ONLY, sparse_rate(*RANDOM, length=8192)),
     ("sparse attention, 65536, random lists, TFLOP/s", ">=", 115, ONLY, sparse_rate(*RANDOM, length=65536)),
     ("sparse attention, 8192, lists of neighbours, TFLOP/s", ">=", 220, ONLY, sparse_rate(*NEAR, length=8192)),
+    ("sparse attention, launches of 2 x 512 and 2 x 1024, ms", "<=", 0.004, ONLY, launch_bound),
     *((f"deformable attention, {words}, {where}, ms", "<=", bound, ONLY, milliseconds("deform_attn_" + name + of))
       for name, words, bounds in (("fp16", "fp16", (2.9, 3.3)), ("fp16_softmax", "fp16, softmax inside", (2.9, 3.3)),
                                   ("fp32_heads", "fp32", (5.37, 5.9)))
