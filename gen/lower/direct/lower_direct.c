@@ -93,7 +93,7 @@ static int decide_items(struct direct *d)
     p->launch.grid[0] = blocks;
     const struct spec_value *asked = program_field(d->l, FIELD_PERSISTENT);
     d->persistent = asked->set && asked->integer;
-    return family_reason(p, "schedule.persistent", d->persistent ? "true" : "false",
+    return family_reason(p, "schedule.persistent", d->persistent ? "true" : "false", "%s",
                          asked->set ? spec_reason(asked)
                                     : "a block that begins hides the end of the block before it on the same "
                                       "multiprocessor");

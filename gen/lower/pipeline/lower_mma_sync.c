@@ -180,7 +180,7 @@ static int items(struct pipeline *x)
 {
     const struct spec_value *persistent = pipeline_field(x, "schedule.persistent");
     bool several = persistent->set && persistent->integer;
-    int status = family_reason(x->plan, "schedule.persistent", several ? "true" : "false",
+    int status = family_reason(x->plan, "schedule.persistent", several ? "true" : "false", "%s",
                                persistent->set ? spec_reason(persistent)
                                                : "a block that begins hides the end of the block before it on the same "
                                                  "multiprocessor");
