@@ -71,6 +71,21 @@ bool derive_is_bounded(struct derive *d, int condition, bool rises)
     return bounded_column(&d->work, condition, rises, &l) >= 0;
 }
 
+/* `to`, a node of plan.fused, and sign times the sum's terms beside the constant and term `but`. *status: 0, 1, 3. */
+static int add_terms(struct derive *d, int op, const struct linear *l, int but, int sign, int shift, int to,
+                     int *status)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    for (int i = 0; i < l->count && !*status; i++) {
+        if (i == but || l->coefficient[i] == 0)
+            continue;
+        const int term = plan_number(derive_built(d, op, l->node[i], shift, status));
+        const int by = expr_int(g, sign * l->coefficient[i]);
+        to = *status ? to : expr_binary(g, EXPR_ADD, to, expr_binary(g, EXPR_MUL, term, by));
+    }
+    return to;
+}
+
 /* A condition as one on the thread's own column: plan_some(node of plan.fused) of the first column, counted from the
  * thread's first, where it does not hold, or `rises`: where it does; 0: it is no such condition. Sums of what is the
  * same for a whole row stand in the bound, so that an element costs one comparison with a constant. */
@@ -93,14 +108,7 @@ int derive_column_bound(struct derive *d, int op, int condition, bool rises, int
     const int sign = rises ? -1 : 1;
     int bound = expr_int(g, rises ? -l.constant : l.constant + 1);
     bound = expr_binary(g, EXPR_SUB, bound, expr_leaf(g, EXPR_ACC, EXPR_INT, 0));
-    for (int i = 0; i < l.count && !*status; i++) {
-        if (i == column || l.coefficient[i] == 0)
-            continue;
-        int term = plan_number(derive_built(d, op, l.node[i], shift, status));
-        const int by = expr_int(g, sign * l.coefficient[i]);
-        if (!*status)
-            bound = expr_binary(g, EXPR_ADD, bound, expr_binary(g, EXPR_MUL, term, by));
-    }
+    bound = add_terms(d, op, &l, column, sign, shift, bound, status);
     return *status || bound < 0 ? 0 : plan_some(bound);
 }
 
@@ -144,19 +152,20 @@ int derive_column_sum(struct derive *d, int op, int integer, int shift, int *ste
     return *status || first < 0 || *steps < 0 ? 0 : plan_some(expr_cast(g, first, TW_FP32));
 }
 
-/* The sum goes by data, and by the column as the column does. */
-static bool goes_by_data(struct work *w, const struct linear *l)
+/* Which term is the column, of a sum that goes by data, and by the column as the column does; -1: it is none. */
+static int column_beside_data(struct work *w, const struct linear *l)
 {
-    bool data = false, column = false;
+    bool data = false;
+    int column = -1;
     for (int i = 0; i < l->count; i++) {
         const struct expr_node *n = &w->graph.node[l->node[i]];
         if (n->op == EXPR_COLUMN)
-            column = l->coefficient[i] == 1;
+            column = l->coefficient[i] == 1 ? i : -1;
         else if (work_scope(w, l->node[i]) & WORK_COLUMN)
-            return false;
+            return -1;
         data = data || n->op == EXPR_TENSOR;
     }
-    return column && data;
+    return data ? column : -1;
 }
 
 int derive_column_place(struct derive *d, int op, int index, int shift, int *status)
@@ -168,16 +177,12 @@ int derive_column_place(struct derive *d, int op, int index, int shift, int *sta
     int64_t value = 1;
     const bool from_zero = least >= 0 && expr_is_int(&w->graph, least, &value) && value == 0;
     struct linear l;
-    if (*status || !linear_sum(w, from_zero ? n->arg[0] : index, &l) || !goes_by_data(w, &l))
+    const bool sum = !*status && linear_sum(w, from_zero ? n->arg[0] : index, &l);
+    const int column = sum ? column_beside_data(w, &l) : -1;
+    if (column < 0)
         return 0;
     int first = expr_binary(g, EXPR_ADD, expr_leaf(g, EXPR_ACC, EXPR_INT, 0), expr_int(g, l.constant));
-    for (int i = 0; i < l.count && !*status; i++) {
-        if (w->graph.node[l.node[i]].op == EXPR_COLUMN || l.coefficient[i] == 0)
-            continue;
-        int term = plan_number(derive_built(d, op, l.node[i], shift, status));
-        if (!*status)
-            first = expr_binary(g, EXPR_ADD, first, expr_binary(g, EXPR_MUL, term, expr_int(g, l.coefficient[i])));
-    }
+    first = add_terms(d, op, &l, column, 1, shift, first, status);
     if (*status)
         return 0;
     const int below = expr_binary(g, EXPR_MAX, first, expr_int(g, -DERIVE_MOST_COLUMN));

@@ -30,7 +30,7 @@ struct naive_touch {
 struct naive_place {
     int8_t write_group, shape, read_group, writes, reads;
     bool touched, fenced;
-    int8_t packed, held; /* chunks of a late place */
+    int8_t packed, held, all; /* chunks of a late place; all: that were held at first */
 };
 
 struct naive_thread {
@@ -80,6 +80,14 @@ struct naive {
     uint64_t *seen; /* hashes of states, in a table of `room`, a power of two; 0: free */
     size_t states, room;
 };
+
+/* The step that thread t, q of the state, stands at; it makes that LOOP, WHEN or END; whether the turn it is in is
+ * another instance's; and the stages of a cp.async ring that its role reads in this turn of the loop around its FILLs
+ * and READs (protocol_naive_loops.c). */
+const struct plan_step *naive_step_of(const struct naive *n, const struct naive_thread *q, int t);
+void naive_loop(const struct naive *n, struct naive_thread *q, int t);
+bool naive_is_foreign(const struct naive *n, const struct naive_thread *q, int t);
+int naive_reads_here(const struct naive *n, const struct naive_thread *at, int t, int g);
 
 /* What comes into buffers that are stored, by an OWN ring: whether no store reads the buffer of its index i any more;
  * and of the THREADS ring's buffer of that index whether it is there, for t to write over (protocol_naive_seen.c). */

@@ -591,9 +591,9 @@ bool program_in_turn(struct plan *p, struct in_turn a)
 }
 
 /* Chunks of the late place, while or if one is held. */
-static void send_late(struct plan_role *r, enum plan_op flow, int place, int buffers)
+static void send_late(struct plan_role *r, enum plan_op flow, int place, int buffers, int part)
 {
-    STEP(r, .op = flow, .place = place);
+    STEP(r, .op = flow, .place = place, .part = part);
     STEP(r, .op = PLAN_STORE_WAIT, .ring = V, .count = buffers - 1);
     op(r, PLAN_BARRIER, 0);
     STEP(r, .op = PLAN_WRITE, .ring = V, .tensor = V, .place = place);
@@ -660,21 +660,21 @@ bool program_late(struct plan *p, struct late a)
     multiply(r, K, 0, acc, 0);
     op(r, PLAN_MMA_WAIT, 1);
     release(r, K, 1, WARPS);
-    send_late(r, PLAN_WHEN, late, a.buffers);
+    send_late(r, PLAN_WHEN, late, a.buffers, a.part);
     end(r);
     if (!a.behind)
-        send_late(r, PLAN_LOOP, late, a.buffers);
+        send_late(r, PLAN_LOOP, late, a.buffers, 0);
     op(r, PLAN_MMA_WAIT, 0);
     release(r, K, 0, WARPS);
     if (a.behind)
-        send_late(r, PLAN_LOOP, late, a.buffers);
+        send_late(r, PLAN_LOOP, late, a.buffers, 0);
     touch(r, acc);
     STEP(r, .op = PLAN_LOOP, .count = a.chunks);
     touch(r, late);
     end(r);
     STEP(r, .op = PLAN_TOUCH, .place = late, .count = a.chunks);
     end(r);
-    send_late(r, PLAN_LOOP, late, a.buffers);
+    send_late(r, PLAN_LOOP, late, a.buffers, 0);
     STEP(r, .op = PLAN_STORE_WAIT, .ring = V);
     return true;
 }

@@ -98,6 +98,7 @@ struct late {
     int consumers;
     int chunks, buffers; /* of a result */
     bool behind; /* what is left goes out behind the last products' wait, and not under them */
+    int part;    /* chunks go out within the first 1 / part of the turns; 0: one a turn */
 };
 
 /* Results go out in the next item's turns, chunk by chunk. */

@@ -85,8 +85,11 @@ static void test_others_pass(void **state)
         expect_clean(&p);
         program_source(&p, (struct source){1 + one, stages, other});
         expect_clean(&p);
-        program_late(&p, (struct late){1 + stages, 1 + one, 1 + (bits >> 2) % 4, 1 + (bits >> 4 & 1), bits >> 5});
-        expect_clean(&p);
+        for (int part = 0; part < 3; part++) {
+            program_late(&p,
+                         (struct late){1 + stages, 1 + one, 1 + (bits >> 2) % 4, 1 + (bits >> 4 & 1), bits >> 5, part});
+            expect_clean(&p);
+        }
     }
 }
 

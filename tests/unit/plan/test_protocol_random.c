@@ -102,7 +102,7 @@ static bool copied(struct plan *p)
 
 static bool late(struct plan *p)
 {
-    return program_late(p, (struct late){2 + draw(2), 1 + (draw(4) == 0), 1 + draw(3), 1 + draw(2), draw(2)});
+    return program_late(p, (struct late){2 + draw(2), 1 + (draw(4) == 0), 1 + draw(3), 1 + draw(2), draw(2), draw(3)});
 }
 
 static bool source(struct plan *p)
