@@ -11,7 +11,7 @@ local function selected(own)
   local d, heads, block, dtype = own.d or 128, own.heads or 16, own.block or 64, own.dtype or "bf16"
   local together, slots = own.together or 1, own.slots or S
   local function entry(b, q, g, s, n)
-    return lists[n.T >= 1024 and own.lists or "mixed"](b, q, g, s, block, n.T, own.slots or n.S)
+    return lists[lists.measured(n.T) and own.lists or "mixed"](b, q, g, s, block, n.T, own.slots or n.S)
   end
   local union = own.together and lists.union(entry, together, slots, block)
   local of = union or { blocks = entry, counts = lists.count }
@@ -67,26 +67,28 @@ kernel "nsa_fwd_two" (selected {
 
 -- Small heads and blocks: the K and V of what a query sees are few bytes, and nothing but launches counts.
 kernel "nsa_fwd_d64_b32" (selected {
-  lists = "uniform", d = 64, block = 32, slots = 8, dtype = "fp16",
+  lists = "uniform", d = 64, block = 32, slots = 8, dtype = "fp16", bare = true,
   run = { { B = 1, T = 130, G = 1 }, { B = 2, T = 3, G = 1 } },
   bench = { { B = 2, T = 512, G = 1 }, { B = 2, T = 1024, G = 8 } },
 })
 kernel "nsa_fwd_d32_b32" (selected {
-  lists = "uniform", d = 32, block = 32, slots = 1, scale = 0.1,
+  lists = "uniform", d = 32, block = 32, slots = 1, scale = 0.1, bare = true,
   run = { { B = 2, T = 130, G = 1 }, { B = 1, T = 7, G = 2 } },
   bench = { { B = 2, T = 1024, G = 1 }, { B = 2, T = 4096, G = 1 } },
 })
 
 -- What others compare themselves at.
 kernel "nsa_fwd_d64_b64" (selected {
-  lists = "uniform", d = 64, slots = 16, run = { { B = 1, T = 5, G = 1 } }, bench = { { B = 2, T = 2048, G = 16 } },
+  lists = "uniform", d = 64, slots = 16, bare = true, run = { { B = 1, T = 70, G = 1 } },
+  bench = { { B = 2, T = 2048, G = 16 } },
 })
 kernel "nsa_fwd_b32" (selected {
-  lists = "uniform", block = 32, slots = 16, run = { { B = 1, T = 5, G = 1 } }, bench = { { B = 32, T = 1024, G = 1 } },
+  lists = "uniform", block = 32, slots = 16, bare = true, run = { { B = 1, T = 70, G = 1 } },
+  bench = { { B = 32, T = 1024, G = 1 } },
 })
 kernel "nsa_fwd_b128" (selected {
-  lists = "uniform", block = 128, slots = 32, pipeline = { mode = "items", consumers = 2 },
-  run = { { B = 1, T = 5, G = 1 } }, bench = { { B = 1, T = 4096, G = 32 } },
+  lists = "uniform", block = 128, slots = 32, bare = true,
+  run = { { B = 1, T = 70, G = 1 } }, bench = { { B = 1, T = 4096, G = 32 } },
 })
 
 -- Blocks of 16 keys; four heads share them, so that fifteen sixteenths of a tile's rows count for nothing.
@@ -121,7 +123,7 @@ local function varlen(own)
   end
   local function named(b, q, g, s, n)
     local at = math.max(token(b, q, n), 0)
-    return lists[n.T >= 1024 and "uniform" or "mixed"](b, at, g, s, block, n.U, n.S)
+    return lists[lists.measured(n.T) and "uniform" or "mixed"](b, at, g, s, block, n.U, n.S)
   end
   return {
     family = "nsa",
@@ -173,7 +175,7 @@ local function union(own)
   return {
     family = "nsa_union",
     lists = tensor { B, T, G, slots, dtype = "int32", fill = function(b, q, g, s, n)
-      return (n.T >= 1024 and function_of or lists.mixed)(b, q, g, s, block, n.T, slots)
+      return (lists.measured(n.T) and function_of or lists.mixed)(b, q, g, s, block, n.T, slots)
     end },
     lengths = own.lengths and tensor { B, T, G, dtype = "int32", fill = function(b, q, g, n)
       return lists.count(b, q, g, { T = n.T, S = slots })

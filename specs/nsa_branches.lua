@@ -154,7 +154,7 @@ kernel "nsa_top_long" (top {
 
 local function entry(block, token)
   return function(b, q, g, s, n)
-    return lists[n.T >= 1024 and "uniform" or "mixed"](b, token and token(b, q, n) or q, g, s, block, n.T, n.S)
+    return lists[lists.measured(n.T) and "uniform" or "mixed"](b, token and token(b, q, n) or q, g, s, block, n.T, n.S)
   end
 end
 local function named(t, n, b, q, g)
@@ -194,7 +194,7 @@ kernel "nsa_mixed" (mixed(D, BLOCK, {
 kernel "nsa_mixed_b16" (mixed(64, 16, { run = { { B = 1, T = 40, G = 1, S = 4 }, { B = 1, T = 6, G = 2, S = 0 } } }))
 
 -- The newest R tokens of each request, which has lengths[b] of them in all.
-local function length(b, n) return n.T >= 1024 and n.T or b == n.B - 1 and n.T or b * 19 % (n.T + 1) end
+local function length(b, n) return lists.measured(n.T) and n.T or b == n.B - 1 and n.T or b * 19 % (n.T + 1) end
 local function decode(d, block, own)
   own.lengths = tensor { B, dtype = "int32", fill = length }
   own.blocks = tensor { B, R, G, S, dtype = "int32", fill = entry(block, function(b, q, n)

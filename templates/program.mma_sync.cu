@@ -36,7 +36,8 @@
 //@     for _, loop in ipairs(plan.loop) do
 //@         if n.op == "LOOP" and loop.name == n.loop then return natural(loop.from) end
 //@     end
-//@     if n.op == "ADD" or n.op == "MUL" or n.op == "FLOORDIV" then
+//@     if n.op == "MAX" then return natural(n.arg[1]) or natural(n.arg[2]) end
+//@     if n.op == "ADD" or n.op == "MUL" or n.op == "FLOORDIV" or n.op == "MIN" then
 //@         return natural(n.arg[1]) and natural(n.arg[2])
 //@     end
 //@     return false
@@ -52,6 +53,27 @@
 //@     end
 //@     return all
 //@ end
+//@ -- By dim, whether each element that is read lies within the tensor there: at an item's place along an axis, or a
+//@ -- turn's, that ends where the tensor does.
+//@ local function within(tensor)
+//@     local known, extent = {}, plan.extent[tensor.name]
+//@     for d = 1, tensor.rank do known[d] = true end
+//@     for _, node in ipairs(plan.fused) do
+//@         if node.op == "TENSOR" and node.tensor == tensor.name then
+//@             for d, index in ipairs(node.index) do
+//@                 local n, last, found = plan.fused[index + 1], extent["d" .. d - 1], false
+//@                 for _, a in ipairs(n.op == "AT" and item or {}) do
+//@                     found = found or a.axis == n.axis and a.tile == 1 and a.extent == last and not has(a, "share")
+//@                 end
+//@                 for _, loop in ipairs(n.op == "LOOP" and plan.loop or {}) do
+//@                     found = found or loop.name == n.loop and loop.to == last and natural(loop.from)
+//@                 end
+//@                 known[d] = known[d] and found
+//@             end
+//@         end
+//@     end
+//@     return known
+//@ end
 ${banner}
 
 //@ include "blocks/types.cuh" parameters = plan.param, parameter_bytes = plan.param_bytes,
@@ -64,7 +86,7 @@ ${banner}
 //@ include "blocks/dependency.cuh"
 
 //@     end
-//@ include "blocks/copies.cuh" tensors = copied, rings = ring, roles = plan.role
+//@ include "blocks/copies.cuh" tensors = copied, rings = ring, roles = plan.role, threads = launch.block
 //@ end
 
 //@ for _, t in ipairs(copied) do
@@ -143,7 +165,7 @@ ${banner}
 //@ for _, t in ipairs(plan.tensor) do
 //@     local reads = has(read, t.name) and fragment_reads(t.name) or {}
 //@     if has(reads, "elements") and reads.elements then
-//@ include "blocks/element.cuh" tensor = t, extent = plan.extent[t.name]
+//@ include "blocks/element.cuh" tensor = t, extent = plan.extent[t.name], known = within(t)
 
 //@     end
 //@     if has(reads, "lines") and reads.lines then

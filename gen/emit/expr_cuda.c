@@ -124,6 +124,8 @@ static void add_operation(struct printer *p, const struct expr_node *n)
     } else if (p->names->narrow && (n->op == EXPR_FLOORDIV || n->op == EXPR_MOD) && expr_is_natural(p->g, n->arg[0]) &&
                expr_is_natural(p->g, n->arg[1])) {
         text_format(p->out, "%s %c %s", operand(p, n, 0), n->op == EXPR_MOD ? '%' : '/', operand(p, n, 1));
+    } else if (n->op == EXPR_DIV && p->g->node[n->arg[0]].op == EXPR_CONST_REAL && p->g->node[n->arg[0]].real == 1.0) {
+        text_format(p->out, "ew_reciprocal(%s)", operand(p, n, 1));
     } else if (p->names->narrow && n->type == EXPR_INT && (n->op == EXPR_MIN || n->op == EXPR_MAX)) {
         bool narrow = is_narrow(p, n->arg[0]) && is_narrow(p, n->arg[1]);
         text_string(p->out, n->op == EXPR_MIN ? "min(" : "max(");

@@ -609,6 +609,8 @@ void plan_write(const struct plan *p, const struct sink *s)
     integers(s, "cluster", p->launch.cluster, 3);
     sink_integer(s, "shared_bytes", p->launch.shared_bytes);
     sink_integer(s, "min_blocks", p->launch.min_blocks);
+    if (p->launch.once)
+        sink_boolean(s, "once", true);
     sink_boolean(s, "programmatic", p->launch.programmatic);
     sink_end(s);
     sink_integer(s, "workspace_bytes", p->workspace_bytes);

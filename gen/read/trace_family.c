@@ -16,8 +16,8 @@
  *   fields     { tile = { m = 128 }, ... }: what a kernel has where it says nothing else
  *   sizes      function(arch, said, extent, bytes): the tile by axis, for axes that a kernel gives none. said holds
  *              what it gives, see trace_sizes.c; extent the extents that are constants; bytes those of an element, by
- *              tensor. Why is a text in the table's field why. Its tables pipeline, schedule and ahead are what else a
- *              kernel has where it says nothing, each with its own why
+ *              tensor. Why is a text in the table's field why. Its tables pipeline, schedule, ahead and via are what
+ *              else a kernel has where it says nothing, each with its own why
  *   peer       { "gemm", a = "A", b = "B", d = "D" }: the problem of a library that its kernels solve, and which
  *              tensors of theirs are the problem's; `bench` measures that beside them
  * and a kernel of the family is one with that program. */

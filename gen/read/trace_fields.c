@@ -514,7 +514,8 @@ static void read_via(struct reader *r, const char *name, const struct program_op
     struct spec_via *grown = arena_grow(r->arena, k->via, k->via_count, sizeof *grown);
     reader_check(r, grown);
     k->via = grown;
-    k->via[k->via_count++] = (struct spec_via){name, spec_via_words[way], !op, reader_locate(r, path, AT_VALUE)};
+    k->via[k->via_count++] =
+        (struct spec_via){name, spec_via_words[way], r->draft[r->now].via_why, !op, reader_locate(r, path, AT_VALUE)};
 }
 
 /* The LOOP of that name, -1: told, with those that there are. */

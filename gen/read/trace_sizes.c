@@ -194,25 +194,26 @@ static void choose_group(struct reader *r, const char *arch, const char *group, 
     lua_pop(L, 1);
 }
 
-/* ahead = { s = { turns = 1, before = "o" }, why = "..." }: the draft's field, but for why. */
-static void choose_ahead(struct reader *r)
+/* ahead = { s = { turns = 1, before = "o" }, why = "..." }, via = { k = "cp_async", why = "..." }: the draft's field,
+ * but for why. */
+static void choose_table(struct reader *r, const char *field, const char **why)
 {
     lua_State *L = r->L;
     struct draft *d = &r->draft[r->now];
-    if (says(r, "ahead"))
+    if (says(r, field))
         return;
-    const int type = lua_getfield(L, -1, "ahead");
+    const int type = lua_getfield(L, -1, field);
     if (type != LUA_TNIL && type != LUA_TTABLE)
-        chosen_fault(r, "ahead");
-    d->ahead_why = type == LUA_TTABLE ? why_of(r) : NULL;
+        chosen_fault(r, field);
+    *why = type == LUA_TTABLE ? why_of(r) : NULL;
     if (type == LUA_TTABLE) {
-        d->ahead_why = d->ahead_why ? d->ahead_why : "the family's, where the spec says none";
+        *why = *why ? *why : "the family's, where the spec says none";
         lua_pushnil(L);
         lua_setfield(L, -2, "why");
     }
     lua_rawgeti(L, LUA_REGISTRYINDEX, d->fields);
     lua_insert(L, -2);
-    lua_setfield(L, -2, "ahead");
+    lua_setfield(L, -2, field);
     lua_pop(L, 1);
 }
 
@@ -267,7 +268,8 @@ void module_sizes(struct reader *r, const char *arch, struct program *p, struct 
         choose_tiles(r, p);
         choose_group(r, arch, "pipeline", to);
         choose_group(r, arch, "schedule", to);
-        choose_ahead(r);
+        choose_table(r, "ahead", &r->draft[r->now].ahead_why);
+        choose_table(r, "via", &r->draft[r->now].via_why);
     }
     lua_settop(L, top);
 }

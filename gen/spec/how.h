@@ -66,6 +66,7 @@ struct spec_ahead {
  * spec_via_words. */
 struct spec_via {
     const char *name, *word;
+    const char *why; /* the family says it; NULL: the spec does */
     bool of_tensor;
     struct diag_loc loc;
 };

@@ -23,8 +23,13 @@
 --
 -- What multiplies is chosen by a tile's rows, tile.q queries of tile.h heads, on sm_90a and sm_100a. 16 and 32 rows:
 -- mma.sync, one stage of keys, and as many blocks a multiprocessor as its registers and shared memory hold; for heads
--- of up to 128 elements and blocks of up to 64 keys, or 64 and 128. Up to 64 rows otherwise: wgmma, two blocks, scores
--- a turn ahead, for heads of up to 128 elements and blocks of up to 64 keys. What a kernel says stands before it.
+-- of up to 128 elements and blocks of up to 128 keys. Blocks of up to 2,048 elements are copied by the
+-- threads that multiply them. Up to 64 rows otherwise: wgmma, two blocks, scores a turn ahead, for heads of up to 128
+-- elements and blocks of up to 64 keys. What a kernel says stands before it.
+--
+-- Lists are as long as they are, but what stands behind the last block that a query sees takes no turns, where it is
+-- among the first tile.s slots of the list and the list has no more; each of them is read before an item begins. Unions
+-- have none such.
 
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
@@ -51,6 +56,15 @@ local function program(t, at, tile)
   end
   if given "counts" then count = clamp(t.counts[at.b][u][at.g], 0, count) end
 
+  if tile.s > 1 and not given "times" then -- what stands behind the last block that is seen takes no turns
+    local behind = 0
+    for slot = 0, tile.s - 1 do
+      local block = t.blocks[at.b][u][at.g][min(slot, extent "s" - 1)]
+      local seen = ge(block, 0) & le(block, (at.q + shift) // tile.kv) & lt(slot, count)
+      behind = select(seen, slot + 1, behind)
+    end
+    count = select(gt(count, tile.s), count, behind)
+  end
   local o, most, sum = loop("slots", range(0, count, 1), { zeros(), rows(-inf), rows(0) },
     function(slot, o, most, sum)
       local block = t.blocks[at.b][u][at.g][slot]
@@ -89,24 +103,36 @@ local function program(t, at, tile)
 end
 
 -- By mma.sync, a warp for each 16 rows: so many blocks a multiprocessor, each with one stage of keys unless more is
--- said. nil: registers or fields that are said speak against it.
+-- said. Small blocks of keys are copied by the warp that multiplies them: bulk copies take their rows one by one, and
+-- rows of 64 bytes as long as those of 128. nil: registers or fields that are said speak against it.
 local function by_warps(m, kv, d, said, times)
-  if d > 128 or kv > 128 or d > 64 and kv > 64 or said.ahead or said.via or said.direction or said.cache or said.split
+  if d > 128 or kv > 128 or said.ahead or said.via or said.direction or said.cache or said.split
     or said.persistent or said.max_registers or said.tuned.instruction or (said.warps_m or m // 16) * 16 ~= m then
     return nil
   end
-  local many = (kv > 64 or times and d > 64 and kv < 64) and 8 or 12 -- warps of 248 registers a thread, or of 168
-  local warps = m // 16 + 1 -- with the one that brings keys
-  local bytes = kv * d * 4 * (said.stages or 1) + m * d * 2 + 2048 -- of a block, 228 KB being a multiprocessor's
-  local blocks = math.max(math.min(many // warps, 233472 // bytes), 1)
   local free = not said.tuned.stages
+  local copied = kv * d <= 2048 and not times
+  local many = 12 -- warps of 168 registers a thread; 8 of 248, 16 of 128, 20 of 96
+  if copied then
+    many = d <= 32 and 20 or 12
+  elseif kv > 64 or d > 64 and kv < 64 then
+    many = 8
+  elseif d <= 64 and not times then
+    many = 16
+  end
+  local warps = m // 16 + (copied and 0 or 1) -- with the one that brings keys
+  local bytes = kv * d * 4 * (said.stages or copied and 2 or 1) + m * d * 2 + 2048 -- of a block, of 228 KB
+  local blocks = math.max(math.min(many // warps, 233472 // bytes), 1)
   return {
     pipeline = {
-      instruction = "mma.sync", stages = free and 1 or nil,
+      instruction = "mma.sync", stages = free and not said.stages and (copied and 2 or 1) or nil,
       why = "a warp multiplies 16 rows, wgmma 64; some blocks multiply while keys come for others",
     },
     schedule = free and not said.tuned.blocks
       and { blocks = blocks, why = "registers of " .. many .. " warps, as far as shared memory holds them" } or nil,
+    via = copied and {
+      q = "cp_async", k = "cp_async", v = "cp_async", why = "so few bytes come sooner by threads than by bulk copies",
+    } or nil,
   }
 end
 
@@ -128,7 +154,7 @@ end
 -- as those of four, 64 rows, by wgmma, which are slower by mma.sync (tests/bench/notes.md).
 local function sizes(arch, said, extent, bytes)
   local h, kv, d = said.h or extent.h or 16, said.kv or 64, extent.d or 128
-  local rows, size = h * (said.q or 1), { h = h, q = 1, kv = 64 }
+  local rows, size = h * (said.q or 1), { h = h, q = 1, kv = 64, s = math.min(extent.s or 16, 16) }
   local function filled(of) return (rows + of - 1) // of * of end
   size.m = filled(said.instruction == "mma.sync" and 16 or 64)
   size.why = "a query's heads are rows of one tile, a block its keys"

@@ -14,6 +14,9 @@ local function one(first, last, i, n, by)
   return from < to and from + by % (to - from) or nil
 end
 
+-- Sizes at which kernels are compared; at others lists hold what they may.
+function lists.measured(T) return T % 128 == 0 end
+
 -- What lists may hold: no block (-1), the query's own, the one behind it, a block twice, T. Some neighbours see none.
 function lists.mixed(b, q, g, s, block, T)
   local own, pick = q // block, hash(b, q, g, s) % 7
@@ -43,7 +46,7 @@ end
 
 -- How many slots count: none, some, all, more than there are.
 function lists.count(b, q, g, n)
-  if n.T >= 1024 then return n.S end
+  if lists.measured(n.T) then return n.S end
   local pick = hash(b, g, q, 5) % 5
   return pick == 0 and 0 or pick == 1 and -3 or pick == 2 and n.S + 2 or hash(q, b, g, 9) % (n.S + 1)
 end
@@ -86,7 +89,7 @@ function lists.counted(block, many)
   local of = {}
   function of.length(b, q, g, n) return lists.count(b, q, g, { T = n.T, S = many(n) }) end
   function of.named(b, q, g, s, n)
-    return lists[n.T >= 1024 and "uniform" or "mixed"](b, q, g, s, block, n.T, many(n))
+    return lists[lists.measured(n.T) and "uniform" or "mixed"](b, q, g, s, block, n.T, many(n))
   end
   function of.entry(b, q, g, s, n) return s < of.length(b, q, g, n) and of.named(b, q, g, s, n) or -1 end
   function of.entries(_, n, b, q, g)

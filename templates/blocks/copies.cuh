@@ -5,6 +5,7 @@
 //@ param tensors table
 //@ param rings table
 //@ param roles table
+//@ param threads int
 //@ local asynchronous, plain, seen = false, false, {}
 //@ for _, t in ipairs(tensors) do
 //@     if t.access == "cp_async" then asynchronous = true else plain = true end
@@ -15,7 +16,7 @@
 // Closes the group of this thread's copies since the last commit.
 __device__ __forceinline__ void copies_commit()
 {
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    asm volatile("cp.async.commit_group;");
 }
 //@ end
 //@ if plain then
@@ -46,7 +47,11 @@ __device__ __forceinline__ void ${step.call}()
 // What all threads have filled and waited for can be read, and all reads before are over.
 __device__ __forceinline__ void block_meet()
 {
+//@ if threads == 32 then
+    __syncwarp();
+//@ else
     __syncthreads();
+//@ end
 }
 //@ for _, r in ipairs(rings) do
 //@     local stages = r.stages == 1 and "one stage" or r.stages .. " stages"

@@ -1,8 +1,10 @@
 //@ -- NAME_at: an element of a tensor at any coordinates, 0 outside of it. Where rows are aligned for it, the element
 //@ -- comes out of a word with its neighbour: it is the lane's of the two, and both lanes' loads are one. Integers are
-//@ -- numbers that others are computed from: places, counts, entries of lists.
+//@ -- numbers that others are computed from: places, counts, entries of lists. known: by dim, whether whatever is asked
+//@ -- for lies within.
 //@ param tensor table
 //@ param extent table
+//@ param known table
 //@ local t, rank, dtype, indices, inside, place, nodes = tensor.name, tensor.rank, tensor.dtype, {}, {}, {}, {}
 //@ for i = 1, rank do nodes[i] = extent["d" .. i - 1] end
 //@ local ends = fragment_uniform("x", table.unpack(nodes))
@@ -11,11 +13,12 @@
 //@ for i = 1, rank do
 //@     local index = "i" .. (i - 1)
 //@     indices[i] = "i64 " .. index
-//@     inside[i] = index .. " >= 0 && " .. index .. " < " .. ends[i]
+//@     if not known[i] then inside[#inside + 1] = index .. " >= 0 && " .. index .. " < " .. ends[i] end
 //@     local stride = i == rank and "" or " * args." .. t .. "_stride" .. (i - 1)
 //@     if i >= from then place[#place + 1] = index .. stride end
 //@ end
 //@ local list, condition, at = csv(indices), table.concat(inside, " && "), table.concat(place, " + ")
+//@ if condition == "" then condition = "true" end
 //@ local pairs, real = tensor.whole_rows, is_real(dtype)
 
 //@ if pairs then

@@ -62,11 +62,13 @@ struct item_order {
 //@ local grouped = curve or order == "grouped" and #items == 2
 //@ -- Items are fewer than 2^31 along each axis (the launcher asks) and in all (so many tiles fill no memory), and so
 //@ -- places among them divide as unsigned numbers of 32 bits do, in half the instructions of others. A producer's
-//@ -- first loads wait for that; where all threads compute and load, the registers of their loops are what counts, and
-//@ -- they are fewer as it is.
+//@ -- first loads wait for that; so do those of a block that takes one item and is gone. Where all threads compute and
+//@ -- load, and bands of two axes are asked for, the registers of their loops are what counts: they are fewer as it is.
 //@ local producer = has(model.role, "producer")
-//@ local plain = producer and not (curve or grouped or walked or asked or #shares > 0)
-//@ local unsigned = curve or grouped and producer or plain
+//@ local plain = not (curve or grouped or walked or asked or #shares > 0)
+//@ local alone = plain and not producer and (order == "row" or order == "column") and #items > 1
+//@ plain = plain and producer
+//@ local unsigned = curve or grouped and producer or plain or alone
 //@ if unsigned and not plain then
 // a / b. Few rows or columns of items need none of the 40 instructions that divide.
 __device__ __forceinline__ u32 items_quotient(u32 a, u32 b)
@@ -344,7 +346,7 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
     if (number >= ${total})
         return false;
 //@ end
-//@ if unsigned and not plain then
+//@ if unsigned and not plain and not alone then
 //@     local m, n = items[1], items[2]
     const u32 band = items_quotient(number, ${schedule.group} * across_${n.axis});
     const u32 height = min(${schedule.group}u, across_${m.axis} - band * ${schedule.group});
@@ -390,6 +392,20 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
     at_${item.axis} = rest % across_${item.axis} * ${item.tile};
 //@         if i > 1 then
     rest /= across_${item.axis};
+//@         end
+//@     end
+//@ elseif alone then
+    u32 rest = number, next;
+//@     local from, to, by = #items, 1, -1
+//@     if order == "column" then from, to, by = 1, #items, 1 end
+//@     for i = from, to, by do
+//@         local item = items[i]
+//@         if i == to then
+    at_${item.axis} = (int)(rest * ${item.tile});
+//@         else
+    next = items_quotient(rest, across_${item.axis});
+    at_${item.axis} = (int)((rest - next * across_${item.axis}) * ${item.tile});
+    rest = next;
 //@         end
 //@     end
 //@ else

@@ -6,6 +6,10 @@
 //@     need[node.op] = true
 //@     if node.op == "MIN" or node.op == "MAX" or node.op == "ABS" then need[node.op .. "_" .. node.type] = true end
 //@     if node.op == "CAST" then cast[node.dtype] = true end
+//@     if node.op == "DIV" then
+//@         local one = fused[node.arg[1] + 1]
+//@         need.RECIPROCAL = need.RECIPROCAL or one.op == "CONST_REAL" and one.real == "1"
+//@     end
 //@ end
 //@ if need.MIN_real then
 
@@ -73,6 +77,16 @@ __device__ __forceinline__ long long ew_floor_mod(long long a, long long b)
 __device__ __forceinline__ int ew_whole(float x)
 {
     return __float2int_rd(x);
+}
+//@ end
+//@ if need.RECIPROCAL then
+
+// 1 / x, within a unit in the last place. A division is a call where x is near either end of the exponents.
+__device__ __forceinline__ float ew_reciprocal(float x)
+{
+    float r;
+    asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
+    return r;
 }
 //@ end
 //@ if need.EXP2 then

@@ -1517,6 +1517,8 @@ while (at_${first_item} >= 0) {
 while (more) {
 //@         elseif not warps then
 for (; more; more = items_next(args, items${next_item})) {
+//@         elseif has(model.launch, "once") then
+if (items_next(args, items${next_item})) {
 //@         else
 while (items_next(args, items${next_item})) {
 //@         end

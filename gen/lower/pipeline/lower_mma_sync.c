@@ -184,6 +184,7 @@ static int items(struct pipeline *x)
                                persistent->set ? spec_reason(persistent)
                                                : "a block that begins hides the end of the block before it on the same "
                                                  "multiprocessor");
+    x->plan->launch.once = !several && !x->bulk;
     return status ? status : pipeline_items(x, several);
 }
 

@@ -583,7 +583,7 @@ const char *mma_sync_no_bulk(const struct pipeline *x)
             const struct program_op *o = &x->program->op[x->d.ring[r].load[i]];
             const struct spec_via *said = program_via(x->l->kernel, o);
             if (said && strcmp(said->word, "cp_async") == 0)
-                return "the spec says so";
+                return said->why ? said->why : "the spec says so";
             if (o->window.dims)
                 return "windows of images are gathered by threads";
             if (o->kind == PROGRAM_GATHER)
