@@ -165,7 +165,8 @@ ${banner}
 //@ for _, t in ipairs(plan.tensor) do
 //@     local reads = has(read, t.name) and fragment_reads(t.name) or {}
 //@     if has(reads, "elements") and reads.elements then
-//@ include "blocks/element.cuh" tensor = t, extent = plan.extent[t.name], known = within(t)
+//@ include "blocks/element.cuh" tensor = t, extent = plan.extent[t.name], known = within(t),
+//@     still = not t.out and not plan.launch.programmatic
 
 //@     end
 //@     if has(reads, "lines") and reads.lines then

@@ -27,9 +27,9 @@
 -- threads that multiply them. Up to 64 rows otherwise: wgmma, two blocks, scores a turn ahead, for heads of up to 128
 -- elements and blocks of up to 64 keys. What a kernel says stands before it.
 --
--- Lists are as long as they are, but what stands behind the last block that a query sees takes no turns, where it is
--- among the first tile.s slots of the list and the list has no more; each of them is read before an item begins. Unions
--- have none such.
+-- What stands in a list behind the last block that its query sees takes no turns, where the list has no more than
+-- tile.s slots: each of them is read before an item begins. 16 by mma.sync; 1, none, by wgmma, where a tile's registers
+-- leave no room for it. Unions have none such.
 
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
@@ -154,7 +154,7 @@ end
 -- as those of four, 64 rows, by wgmma, which are slower by mma.sync (tests/bench/notes.md).
 local function sizes(arch, said, extent, bytes)
   local h, kv, d = said.h or extent.h or 16, said.kv or 64, extent.d or 128
-  local rows, size = h * (said.q or 1), { h = h, q = 1, kv = 64, s = math.min(extent.s or 16, 16) }
+  local rows, size = h * (said.q or 1), { h = h, q = 1, kv = 64, s = 1 }
   local function filled(of) return (rows + of - 1) // of * of end
   size.m = filled(said.instruction == "mma.sync" and 16 or 64)
   size.why = "a query's heads are rows of one tile, a block its keys"
@@ -162,7 +162,7 @@ local function sizes(arch, said, extent, bytes)
   local whole, how = rows % 16 == 0 and rows <= 32 and (said.m or rows) == rows, nil -- of bulk copies
   if whole and said.instruction ~= "wgmma" and not bytes.starts_kv then
     how = by_warps(rows, kv, d, said, bytes.times)
-    size.m = how and rows or size.m
+    if how then size.m, size.s = rows, math.min(extent.s or 16, 16) end
   end
   if not how and said.instruction ~= "mma.sync" and (said.m or size.m) == 64 then how = by_two(kv, d, said) end
   for field, value in pairs(how or {}) do size[field] = value end

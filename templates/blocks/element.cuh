@@ -1,10 +1,11 @@
 //@ -- NAME_at: an element of a tensor at any coordinates, 0 outside of it. Where rows are aligned for it, the element
 //@ -- comes out of a word with its neighbour: it is the lane's of the two, and both lanes' loads are one. Integers are
 //@ -- numbers that others are computed from: places, counts, entries of lists. known: by dim, whether whatever is asked
-//@ -- for lies within.
+//@ -- for lies within. still: nothing writes to it while the kernel runs, and what was read need not be read again.
 //@ param tensor table
 //@ param extent table
 //@ param known table
+//@ param still bool
 //@ local t, rank, dtype, indices, inside, place, nodes = tensor.name, tensor.rank, tensor.dtype, {}, {}, {}, {}
 //@ for i = 1, rank do nodes[i] = extent["d" .. i - 1] end
 //@ local ends = fragment_uniform("x", table.unpack(nodes))
@@ -34,7 +35,11 @@ __device__ __forceinline__ float ${t}_at(const arguments &args, ${list}, int lan
 __device__ __forceinline__ i64 ${t}_at(const arguments &args, ${list})
 {
     ${statements}
+//@     if still then
+    return ${condition} ? (i64)__ldg(&${base}[${at}]) : 0;
+//@     else
     return ${condition} ? (i64)${base}[${at}] : 0;
+//@     end
 }
 //@ else
 __device__ __forceinline__ float ${t}_at(const arguments &args, ${list})

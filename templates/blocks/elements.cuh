@@ -15,7 +15,7 @@
 //@ for _, t in ipairs(model.tensor) do
 //@     local reads = has(read, t.name) and fragment_reads(t.name) or {}
 //@     if has(reads, "elements") and reads.elements then
-//@ include "blocks/element.cuh" tensor = t, extent = model.extent[t.name], known = {}
+//@ include "blocks/element.cuh" tensor = t, extent = model.extent[t.name], known = {}, still = false
 
 //@     end
 //@     if has(reads, "lines") and reads.lines then

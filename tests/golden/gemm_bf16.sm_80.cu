@@ -36,14 +36,13 @@ __device__ __forceinline__ u32 shared_address(u32 offset)
 // Starts the copy of the first `bytes` of 16 bytes; the rest of them becomes zero.
 __device__ __forceinline__ void copy_async(u32 destination, const void *source, u32 bytes)
 {
-    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(bytes)
-                 : "memory");
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(destination), "l"(source), "r"(bytes));
 }
 
 // Closes the group of this thread's copies since the last commit.
 __device__ __forceinline__ void copies_commit()
 {
-    asm volatile("cp.async.commit_group;" ::: "memory");
+    asm volatile("cp.async.commit_group;");
 }
 
 // At most one group of this thread is still under way.
@@ -251,7 +250,7 @@ gemm_bf16(const __grid_constant__ arguments args)
     const int t8_0 = args.K + 63;
     const int t8_1 = t8_0 / 64;
     const int k_turns = (int)t8_1;
-    while (items_next(args, items, at_m, at_n)) {
+    if (items_next(args, items, at_m, at_n)) {
         [[maybe_unused]] int first_at_k = 0;
         int first_at_k_turn = 0;
         [[maybe_unused]] int at_k = 0;
