@@ -34,8 +34,7 @@ struct order {
     struct known *node;                /* by node */
 };
 
-static const struct known unknown = {UNKNOWN, -1, -1}, is_free = {FREE, -1, -1},
-                          zero = {ZERO, -1, -1};
+static const struct known unknown = {UNKNOWN, -1, -1}, is_free = {FREE, -1, -1}, zero = {ZERO, -1, -1};
 
 static struct known look(struct order *o, int node);
 
