@@ -8,7 +8,7 @@
 //@ -- Of both it takes low halves where t < 2, else high ones. Two shuffles do for two words: even lanes give what the
 //@ -- lower two ask for while odd ones give what the upper two do, then the other way round.
 //@ -- `state`: what a thread has in hand for that from its first item to its last; else functions. `kept`: it has
-//@ -- registers for it all the time; else compilers may find it again, where more registers leave room for fewer blocks.
+//@ -- registers for it all the time. Else compilers may find it again: more registers leave room for fewer blocks.
 //@ param model table
 //@ param state bool
 //@ param kept bool
