@@ -165,7 +165,7 @@ struct derive {
     struct derive_held held[DERIVE_MAX_HELD];
     int helds;
     bool *inside;                   /* by node: a condition that holds in the turns that derive_turns_inside counts */
-    bool unmasked;                  /* such turns are walked */
+    bool unmasked, apart;           /* such turns are walked; what masks choose of is made in front of a branch */
     bool *behind_low, unmasked_low, cut_low; /* the same of what holds behind the first turns: derive_inside.low, cut */
     bool placing;  /* conditions on places in memory stand as they are: they are not asked of a thread's own columns */
     int cut;       /* plan_some(node): above 0 where the turn that is walked needs masks; 0: it has them always */
