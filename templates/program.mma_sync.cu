@@ -148,7 +148,7 @@ ${banner}
 
 //@ end
 //@ include "blocks/convert.cuh" dtypes = dtypes
-//@ include "blocks/operand_bytes.cuh" model = plan
+//@ include "blocks/operand_bytes.cuh" model = plan, state = false, kept = false
 
 //@ if not has(plan, "items_divide") then
 //@ include "blocks/math.cuh" fused = plan.fused
@@ -263,6 +263,7 @@ ${entry}(const __grid_constant__ arguments args)
 //@     local each = p.registers // blocks
     ${type} ${p.name}[${blocks}][${each}];
 //@ end
+    //@ include "blocks/operand_bytes.cuh" model = plan, state = true, kept = false
 //@ for _, r in ipairs(ring) do
 //@     local last = r.stages - 1
 //@     if bulk then

@@ -64,7 +64,7 @@ ${banner}
 //@ include "blocks/registers.cuh" roles = plan.role, threads = launch.block * resident
 
 //@ include "blocks/convert.cuh" dtypes = dtypes
-//@ include "blocks/operand_bytes.cuh" model = plan
+//@ include "blocks/operand_bytes.cuh" model = plan, state = false, kept = true
 
 //@ if not has(plan, "items_divide") then
 //@ include "blocks/math.cuh" fused = plan.fused

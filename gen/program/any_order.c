@@ -5,6 +5,7 @@
  * to count factors 2^-m' in terms: one in each. */
 #include "program/any_order.h"
 
+#include <math.h>
 #include <string.h>
 
 enum class {
@@ -13,6 +14,7 @@ enum class {
     ZERO,     /* likewise, and it is 0: a term with any number of factors */
     CARRIED,  /* the carried value `of` itself */
     EXTREME,  /* what this turn carries on of the extreme `of` */
+    SHIFTED,  /* the same and a finite constant: 2^-(m' + c) has the factor 2^-m' once */
     RATIO,    /* 2^(m - m') of the extreme `of` */
     SCALED,   /* a sum of terms that have one factor 2^-m', m' of the extreme `of` */
     SUM,      /* the carried value `of` and free terms */
@@ -32,8 +34,7 @@ struct order {
     struct known *node;                /* by node */
 };
 
-static const struct known unknown = {UNKNOWN, -1, -1}, is_free = {FREE, -1, -1},
-                          zero = {ZERO, -1, -1};
+static const struct known unknown = {UNKNOWN, -1, -1}, is_free = {FREE, -1, -1}, zero = {ZERO, -1, -1};
 
 static struct known look(struct order *o, int node);
 
@@ -96,11 +97,20 @@ static struct known power(const struct order *o, struct known a, struct known b)
 {
     if (without(a) && without(b))
         return is_free;
-    if (b.class != EXTREME)
-        return unknown;
-    if (a.class == CARRIED && a.of == b.of && o->extreme[a.of])
+    if (b.class == EXTREME && a.class == CARRIED && a.of == b.of && o->extreme[a.of])
         return (struct known){RATIO, b.of, -1};
-    return without(a) ? (struct known){SCALED, b.of, -1} : unknown;
+    return (b.class == EXTREME || b.class == SHIFTED) && without(a) ? (struct known){SCALED, b.of, -1} : unknown;
+}
+
+/* The extreme that this turn carries on, plus or minus a finite constant. */
+static struct known shifted(const struct expr_graph *g, const struct expr_node *n, const struct known *arg)
+{
+    for (int i = 0; i < (n->op == EXPR_ADD ? 2 : 1); i++) {
+        const struct expr_node *by = &g->node[n->arg[1 - i]];
+        if ((arg[i].class == EXTREME || arg[i].class == SHIFTED) && by->op == EXPR_CONST_REAL && isfinite(by->real))
+            return (struct known){SHIFTED, arg[i].of, -1};
+    }
+    return unknown;
 }
 
 static bool is_free_tile(struct order *o, const struct program_tile *t)
@@ -172,6 +182,11 @@ static struct known compute(struct order *o, int node)
     for (int i = 0; i < end->carried && !free; i++)
         if (o->extreme[i] && end->value[i].node == node)
             return (struct known){EXTREME, i, -1};
+    if (n->op == EXPR_ADD || n->op == EXPR_SUB) {
+        const struct known near = shifted(g, n, arg);
+        if (near.class == SHIFTED)
+            return near;
+    }
     switch (n->op) {
     case EXPR_ADD:
         return sum(arg[0], arg[1]);

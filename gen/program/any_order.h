@@ -17,7 +17,7 @@ enum any_order {
  *     a running maximum m, max(m, x), or minimum;
  *     a sum, s + x;
  *     a sum kept relative to such an extreme, s * 2^(m - m') + y, with m' that of this turn and y a sum of terms in
- *     which a factor 2^(x - m') stands once;
+ *     which a factor 2^(x - m') stands once, or 2^(x - (m' + c)) with a finite constant c;
  * where no x depends on what is carried, and no turn writes to memory. *which may be NULL. */
 enum any_order program_any_order(const struct program *p, int loop, const struct memory *memory, int *which);
 

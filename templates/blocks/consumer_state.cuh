@@ -78,6 +78,7 @@ ${type} ${p.name}[${blocks}][${each}];
 i64 ${p.name}_begin[${blocks}][2];
 //@     end
 //@ end
+//@ include "blocks/operand_bytes.cuh" model = model, state = true, kept = true
 //@ for _, r in ipairs(model.ring) do
 //@     if r.filler == "own" then
 ${r.name}_position ${r.name}_next = {0, 0};

@@ -167,7 +167,7 @@ const int ${name}_turns = ${turns};
 //@     for _ = 1, depth do deeper() end
 //@     if place.dtype == "fp8_e4m3" or place.dtype == "fp8_e5m2" then
 //@         local low, high = "[block][pair / 4 * 4 + half]", "[block][pair / 4 * 4 + 2 + half]"
-put_${place.dtype}(${place.name}${low}, ${place.name}${high}, pair % 4, value[0], value[1]);
+put_${place.dtype}(exchange, ${place.name}${low}, ${place.name}${high}, pair % 4, value[0], value[1]);
 //@     else
 ${place.name}[block][pair * 2 + half] = pack_${place.dtype}(value[0], value[1]);
 //@     end

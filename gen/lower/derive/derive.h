@@ -43,9 +43,9 @@
  * that looks ahead stands inside of it. So masks, and what is behind them, stand in the text once.
  *
  * Where its masks leave turns out, the last of each item need masks. They are the first where the order of turns does
- * not matter (any_order.h): one stands in front of the loop that looks ahead, more are runs by themselves. Upwards they
- * have a loop of their own that looks ahead, too. The text counts turns from 0 up either way. A window has masks at
- * both ends: those between have a loop without any, and those that need what ends the window below one behind it.
+ * not matter (any_order.h): one stands in front of the loop that looks ahead, more are runs by themselves, or of fp8
+ * turns of that loop, which has a branch around masks. Upwards they have a loop of their own that looks ahead, too. The
+ * text counts turns from 0 up either way. A window has masks at both ends: those of its first keys have such a branch.
  *
  * IDLE TURNS, in which a mask lets nothing in and which change nothing that is carried on, are left out
  * (derive_idle.c).
@@ -165,7 +165,7 @@ struct derive {
     struct derive_held held[DERIVE_MAX_HELD];
     int helds;
     bool *inside;                   /* by node: a condition that holds in the turns that derive_turns_inside counts */
-    bool unmasked;                  /* such turns are walked */
+    bool unmasked, apart;           /* such turns are walked; what masks choose of is made in front of a branch */
     bool *behind_low, unmasked_low, cut_low; /* the same of what holds behind the first turns: derive_inside.low, cut */
     bool placing;  /* conditions on places in memory stand as they are: they are not asked of a thread's own columns */
     int cut;       /* plan_some(node): above 0 where the turn that is walked needs masks; 0: it has them always */

@@ -576,10 +576,26 @@ int derive_release_late(struct derive *d)
     return later ? derive_release(d) : 0;
 }
 
+/* What masks alone choose of, in turns with and without them. */
+static int evaluate_apart(struct derive *d, int op, int node, int place)
+{
+    const struct expr_node n = d->work.graph.node[node];
+    int status = 0;
+    if (!d->apart || n.op != EXPR_SELECT || derive_place_of(d, n.arg[1]))
+        return 0;
+    d->unmasked = true;
+    const int asked = derive_built(d, op, n.arg[0], 0, &status);
+    d->unmasked = false;
+    int64_t holds = 0;
+    if (status || !expr_is_int(&d->work.l->plan->fused, plan_number(asked), &holds) || !holds)
+        return status;
+    return derive_evaluate(d, op, n.arg[1], place);
+}
+
 /* Computes `node` of the work graph into the place. */
 int derive_evaluate(struct derive *d, int op, int node, int place)
 {
-    int status = 0, expression = derive_built(d, op, node, 0, &status);
+    int status = evaluate_apart(d, op, node, place), expression = derive_built(d, op, node, 0, &status);
     d->later = d->later || (node < d->shared_count && d->part[node] && !d->synchronous);
     if (status)
         return status;

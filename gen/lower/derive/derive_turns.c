@@ -453,3 +453,22 @@ int derive_turns_inside(struct derive *d, int loop, struct derive_inside *turns)
     }
     return status;
 }
+
+/* What so many turns are counted in, where that is known; of their ends the first. */
+static int counted(struct expr_graph *g, int turns, int step)
+{
+    const struct expr_node n = g->node[turns];
+    int64_t by = 0;
+    if (n.op == EXPR_MIN)
+        return expr_binary(g, EXPR_MIN, counted(g, n.arg[0], step), counted(g, n.arg[1], step));
+    if (n.op == EXPR_FLOORDIV && expr_is_int(g, n.arg[1], &by) && by == step)
+        return n.arg[0];
+    return expr_binary(g, EXPR_MUL, turns, expr_int(g, step));
+}
+
+int derive_end_inside(struct derive *d, int loop, int turns)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    const struct plan_loop *known = &d->work.l->plan->loop[d->loop[loop]];
+    return plan_some(expr_binary(g, EXPR_ADD, known->from, counted(g, plan_number(turns), known->step)));
+}

@@ -41,6 +41,9 @@ struct derive_inside {
 /* Marks both, and sets *turns. The loop's first value and step are in the Plan. 0 or 3. */
 int derive_turns_inside(struct derive *d, int loop, struct derive_inside *turns);
 
+/* plan_some(node): a turn is one of the first `turns` if it ends there or before, as its variable and step say. */
+int derive_end_inside(struct derive *d, int loop, int turns);
+
 /* A condition as one on the thread's column: plan_some(node) of the first column, counted from the thread's first,
  * where it does not hold, or `rises`: where it does; 0: it is none, or *status says why. */
 int derive_column_bound(struct derive *d, int op, int condition, bool rises, int shift, int *status);
@@ -65,6 +68,13 @@ int derive_column_place(struct derive *d, int op, int index, int shift, int *sta
 /* One consumer goes along what data say there is, tile by tile: it waits for memory, and what it computes meanwhile
  * costs no time. */
 bool derive_waits_for_memory(const struct derive *d, int loop);
+
+/* The text has a branch in front of the wait for the dot that stands behind the one that is issued ahead, as its
+ * operand of fp8 takes shuffles behind it (templates/blocks/steps.cuh). So another branch changes no wait's place. */
+bool derive_holds_waits(const struct derive *d);
+
+/* Behind a loop: sums that were kept by lane are added up. 0, 1, 3. */
+int derive_add_lanes(struct derive *d, int loop);
 
 /* ---- derive_idle.c */
 

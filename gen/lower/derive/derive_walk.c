@@ -389,7 +389,7 @@ struct range {
     const char *name;
     int count, inside; /* plan_some(node): turns in all, and those that need no masks; 0: all may need them */
     int low;           /* plan_some(node): turns upwards that need masks which the others do not; 0: none of the kind */
-    int end;           /* plan_some(node): turns whose variable is not below it need masks */
+    int end;           /* plan_some(node): turns that are not wholly below it need masks */
     bool one_masked;   /* at most one does */
     bool one_body;     /* turns with and without masks have one, with a branch around them */
     bool down;         /* those are the first */
@@ -402,6 +402,15 @@ static int beyond_end(struct derive *d, int number, int end)
     int step = expr_int(g, d->work.l->plan->loop[d->loop[number]].step);
     int variable = expr_leaf(g, EXPR_LOOP, EXPR_INT, d->loop[number]);
     return plan_some(expr_binary(g, EXPR_SUB, expr_binary(g, EXPR_ADD, variable, step), plan_number(end)));
+}
+
+/* Above 0 where the turn behind the one that is walked is not wholly below the end of those that need no masks: the
+ * loop goes down. */
+static int before_end(struct derive *d, int number, int end)
+{
+    struct expr_graph *g = &d->work.l->plan->fused;
+    int variable = expr_leaf(g, EXPR_LOOP, EXPR_INT, d->loop[number]);
+    return plan_some(expr_binary(g, EXPR_SUB, variable, plan_number(end)));
 }
 
 /* Above 0 where the turn behind the one that is walked is one of the first `low` upwards, whose variable is below that
@@ -430,11 +439,12 @@ static int turns_behind(struct derive *d, int number, const struct range *r, con
         d->unmasked_low = false;
         return status ? status : turns_until(d, number, name, count, 0);
     }
-    d->cut = r->low ? within_low(d, number, r->low) : 0;
-    d->cut_low = d->cut != 0;
+    d->cut = r->low ? within_low(d, number, r->low) : r->one_body ? before_end(d, number, r->end) : 0;
+    d->cut_low = r->low != 0;
+    d->apart = r->one_body;
     status = turns_until(d, number, name, count, 0);
     d->cut = 0;
-    d->cut_low = false;
+    d->cut_low = d->apart = false;
     return status;
 }
 
@@ -487,7 +497,7 @@ static int loops(struct derive *d, int number, const struct range *r, int count,
             /* A loop even for one turn: known to begin with zeros, a sum would be moved behind its fence. */
             status = turns_until(d, number, plan_text(p, "%s_masked", r->name), masked, 0);
         }
-        d->unmasked = true;
+        d->unmasked = !r->one_body;
         status = status     ? status
                  : d->alone ? behind_last_masked(d, number, r, count)
                             : turns_behind(d, number, r, r->name, count);
@@ -536,24 +546,6 @@ static int turns(struct derive *d, int number, const struct range *r)
     return status || d->ahead < 0 ? status : rest_of_turn(d, number, true);
 }
 
-/* Sums that were kept by lane. */
-static int add_lanes(struct derive *d, int loop)
-{
-    int status = 0;
-    for (int i = loop + 1; i < d->work.program->op[loop].end && !status; i++) {
-        if (d->work.program->op[i].kind != PROGRAM_PARAM || d->work.program->op[i].loop != loop || !d->partial[i])
-            continue;
-        int node = derive_built(d, i, d->work.op[i].leaf, 0, &status);
-        status = status ? status
-                        : derive_pass(d, (struct plan_step){.op = PLAN_TOUCH,
-                                                            .place = derive_home_of(d, d->work.op[i].leaf),
-                                                            .node = node,
-                                                            .reduction = PLAN_SUM,
-                                                            .call = "lanes"});
-    }
-    return status;
-}
-
 /* plan_some(node): the variable of the first turn, upwards, that needs masks. */
 static int first_masked(struct derive *d, int number, int inside)
 {
@@ -582,12 +574,17 @@ static int low_turns(struct derive *d, const struct range *r, int low)
     return r->down ? low : derive_least(&d->work.l->plan->fused, low, r->count);
 }
 
-/* one_body: of a loop upwards that does not look ahead, where the way of the next tiles hides what masks take. */
-static void find_end(struct derive *d, int number, struct range *r)
+/* one_body: of a loop upwards that does not look ahead, where the way of the next tiles hides what masks take; and of
+ * one that goes down from several turns with masks, where the compiler's waits are held: so the next dot runs under all
+ * of them but the first. Each turn asks then, so that the end stands without a division. */
+static void find_end(struct derive *d, int number, int until, struct range *r)
 {
-    const bool plain = r->inside && !r->down && !r->low && d->ahead < 0;
-    r->one_body = plain && derive_waits_for_memory(d, number);
-    if (r->inside && (d->ahead >= 0 || r->one_body))
+    const bool plain = r->inside && !r->low && d->work.l->listed != plan_some(number);
+    r->one_body = plain && (r->down ? d->ahead >= 0 && !r->one_masked && derive_holds_waits(d)
+                                    : d->ahead < 0 && derive_waits_for_memory(d, number));
+    if (r->one_body && r->down)
+        r->end = derive_end_inside(d, number, until);
+    else if (r->inside && (d->ahead >= 0 || r->one_body))
         r->end = first_masked(d, number, r->inside);
 }
 
@@ -628,7 +625,7 @@ static int loop(struct derive *d, int number)
     range.down = !status && derive_goes_down(d, number, possible && inside, &status);
     range.low = low_turns(d, &range, masks.low);
     if (!status)
-        find_end(d, number, &range);
+        find_end(d, number, masks.until, &range);
     if (!status && range.down)
         status = turn_around(d, number, count);
     if (status)
@@ -637,7 +634,7 @@ static int loop(struct derive *d, int number)
      * masks, but for one in front of the others, and but for those of a loop upwards whose masks leave turns out. They
      * are many then, the last of each item, and have a loop that looks ahead. */
     bool peeled = d->ahead >= 0;
-    bool alone = d->alone = peeled && inside && (range.down ? !range.one_masked : !possible);
+    bool alone = d->alone = peeled && inside && (range.down ? !range.one_masked && !range.one_body : !possible);
     struct plan_step around_peeled = {.op = alone ? PLAN_LOOP : PLAN_WHEN,
                                       .ring = -1,
                                       .tensor = -1,
@@ -672,7 +669,7 @@ static int loop(struct derive *d, int number)
     if (peeled && !alone && !status)
         status = both(d, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
     status = status ? status : derive_keep(d, number);
-    return status ? status : add_lanes(d, number);
+    return status ? status : derive_add_lanes(d, number);
 }
 
 static int body(struct derive *d, int first, int end)

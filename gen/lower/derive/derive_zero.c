@@ -82,6 +82,13 @@ bool derive_waits_for_memory(const struct derive *d, int loop)
     return along && d->producer && d->consumers == 1;
 }
 
+bool derive_holds_waits(const struct derive *d)
+{
+    const int operand = d->before < 0 ? 0 : d->dot[d->before].operand;
+    const enum tw_dtype dtype = operand ? d->work.l->plan->place[plan_number(operand)].dtype : TW_FP32;
+    return dtype == TW_FP8_E4M3 || dtype == TW_FP8_E5M2;
+}
+
 /* The carried value of an outermost loop is such a sum; and where a loop makes no turn it makes none for any item, or
  * there are zeros then. Who waits for memory writes zeros in front of each item at no cost: sums that are kept from
  * item to item, with zeros on one of the ways, take a compiler many moves. */
@@ -162,4 +169,21 @@ int derive_zeros_without_turns(struct derive *d, int loop, const char *name, int
     return status || !opened
                ? status
                : derive_emit(d, d->consumer, (struct plan_step){.op = PLAN_END, .ring = -1, .tensor = -1});
+}
+
+int derive_add_lanes(struct derive *d, int loop)
+{
+    int status = 0;
+    for (int i = loop + 1; i < d->work.program->op[loop].end && !status; i++) {
+        if (d->work.program->op[i].kind != PROGRAM_PARAM || d->work.program->op[i].loop != loop || !d->partial[i])
+            continue;
+        int node = derive_built(d, i, d->work.op[i].leaf, 0, &status);
+        status = status ? status
+                        : derive_pass(d, (struct plan_step){.op = PLAN_TOUCH,
+                                                            .place = derive_home_of(d, d->work.op[i].leaf),
+                                                            .node = node,
+                                                            .reduction = PLAN_SUM,
+                                                            .call = "lanes"});
+    }
+    return status;
 }
