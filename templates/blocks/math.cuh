@@ -75,7 +75,7 @@ __device__ __forceinline__ int ew_whole(float x)
     return __float2int_rd(x);
 }
 //@ end
-//@ if need.EXP2 then
+//@ if need.EXP2 or need.SIGMOID or need.SILU or need.GELU_TANH then
 
 // 2^x, 0 below the smallest normal float.
 __device__ __forceinline__ float ew_exp2(float x)
