@@ -45,6 +45,7 @@ gemm("late_in_turn", {
   epilogue = function(acc, t) return gelu_tanh_approx(acc + t.bias) end,
 })
 gemm("late_of_three_in_turn", { tile = { m = 192, n = 192, k = 64 }, pipeline = { store = "late", turns = true } })
+gemm("late_small_in_turn", { tile = { m = 128, n = 128, k = 32 }, pipeline = { store = "late", turns = true } })
 gemm("chunks_in_turn", {
   tile = { m = 128, n = 128, k = 64 }, E = tensor { M, N, dtype = "fp16", out = true },
   pipeline = { store = "chunks", turns = true }, schedule = { dynamic = true },
