@@ -56,6 +56,7 @@ struct printer {
     const struct expr_cuda_levels *levels;
     const char **text; /* by node: its value, once it is printed */
     int *level;        /* by node */
+    bool *halved;      /* by node: its statement has half of the value */
     int statements;
 };
 
@@ -119,7 +120,12 @@ static void add_operation(struct printer *p, const struct expr_node *n)
 {
     const struct operator* op = & operators[n->op];
     const char *s = op->spelling;
-    if (n->op == EXPR_CAST) {
+    if (p->halved[n - p->g->node]) {
+        const bool read = p->g->node[n->arg[0]].op == EXPR_TENSOR; /* often one value for several sums */
+        text_format(p->out, "fmaf(0.5f, %s, 0.5f * %s)", operand(p, n, read), operand(p, n, !read));
+    } else if (n->op == EXPR_GELU_TANH_APPROX && p->halved[n->arg[0]]) {
+        text_format(p->out, "ew_gelu_tanh_approx_doubled(%s)", operand(p, n, 0));
+    } else if (n->op == EXPR_CAST) {
         text_format(p->out, "ew_cast_%s(%s)", tw_dtype_name(n->dtype), operand(p, n, 0));
     } else if (p->names->narrow && (n->op == EXPR_FLOORDIV || n->op == EXPR_MOD) && expr_is_natural(p->g, n->arg[0]) &&
                expr_is_natural(p->g, n->arg[1])) {
@@ -275,6 +281,22 @@ static int level_of(const struct printer *p, const struct expr_node *n)
     return level;
 }
 
+/* gelu_tanh_approx(a + b) is made of half of the sum, which is one instruction beside b / 2: as many as the sum where
+ * that serves several. Rounded once, it is half of the rounded sum. Of a sum that nothing else takes. */
+static void halve(struct printer *p, const int *root, int count, const bool *needed, int nodes, int *uses)
+{
+    for (int i = 0; i < count; i++)
+        uses[root[i]]++;
+    for (int node = 0; node < nodes; node++)
+        for (int i = 0; needed[node] && i < operators[p->g->node[node].op].arity; i++)
+            uses[p->g->node[node].arg[i]]++;
+    for (int node = 0; node < nodes; node++) {
+        const int sum = p->g->node[node].op == EXPR_GELU_TANH_APPROX ? p->g->node[node].arg[0] : -1;
+        if (needed[node] && sum >= 0 && p->g->node[sum].op == EXPR_ADD && p->g->node[sum].type == EXPR_REAL)
+            p->halved[sum] = uses[sum] == 1 && !known_name(p, sum) && !known_name(p, node);
+    }
+}
+
 static int print(struct printer *p, const int *root, int count, const char **result)
 {
     const struct expr_graph *g = p->g;
@@ -284,8 +306,10 @@ static int print(struct printer *p, const int *root, int count, const char **res
         nodes = root[i] >= nodes ? root[i] + 1 : nodes;
     p->text = arena_alloc(arena, ((size_t)nodes + 1) * sizeof *p->text);
     p->level = arena_alloc(arena, ((size_t)nodes + 1) * sizeof *p->level);
+    p->halved = arena_alloc(arena, ((size_t)nodes + 1) * sizeof *p->halved);
     bool *needed = arena_alloc(arena, ((size_t)nodes + 1) * sizeof *needed);
-    if (!p->text || !p->level || !needed)
+    int *uses = arena_alloc(arena, ((size_t)nodes + 1) * sizeof *uses);
+    if (!p->text || !p->level || !p->halved || !needed || !uses)
         return 3;
     for (int i = 0; i < count; i++)
         needed[root[i]] = true;
@@ -298,6 +322,7 @@ static int print(struct printer *p, const int *root, int count, const char **res
         for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && !is_whole(p, n); i++)
             needed[g->index[n->first_index + i]] = true;
     }
+    halve(p, root, count, needed, nodes, uses);
     for (int node = 0; node < nodes && !p->out->failed; node++)
         if (needed[node]) {
             if (p->levels)

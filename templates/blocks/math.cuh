@@ -89,7 +89,7 @@ __device__ __forceinline__ float ew_reciprocal(float x)
     return r;
 }
 //@ end
-//@ if need.EXP2 then
+//@ if need.EXP2 or need.SIGMOID or need.SILU or need.GELU_TANH then
 
 // 2^x, 0 below the smallest normal float.
 __device__ __forceinline__ float ew_exp2(float x)
@@ -145,6 +145,14 @@ __device__ __forceinline__ float ew_tanh_instruction(float x)
     float r;
     asm("tanh.approx.f32 %0, %1;" : "=f"(r) : "f"(x));
     return r;
+}
+//@ end
+//@ if need.GELU_TANH_APPROX then
+
+// gelu_tanh_approx(2 half): 0.5 x (1 + tanh u), u = sqrt(2 / pi) (x + 0.044715 x^3), within |x| / 4096.
+__device__ __forceinline__ float ew_gelu_tanh_approx_doubled(float half)
+{
+    return fmaf(half, ew_tanh_instruction(half * fmaf(0.285419265f, half * half, 1.59576912f)), half);
 }
 //@ end
 //@ for _, f in ipairs(functions()) do

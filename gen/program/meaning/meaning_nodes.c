@@ -135,7 +135,8 @@ static double growth(double e)
     return e < 0.25 ? 1.14 * e : expm1(e);
 }
 
-/* The bound of 1 / (1 + e^-x) with __expf and __fdividef: 2 + 1.173 |x| ulp of the one, 2 ulp of the other. */
+/* The bound of 1 / (1 + e^-x), with 2 + 1.173 |x| ulp of e^-x: 2 of ex2.approx, |x| / 2 of the product that is its
+ * exponent and less of log2(e); and 2 ulp of __fdividef. */
 static double sigmoid_bound(double x, double s)
 {
     return s * ((1 - s) * (2 + 1.173 * fabs(x)) * ULP + MEANING_UNIT + 2 * ULP) + FLUSHED;

@@ -99,6 +99,18 @@ static void statements(void **state)
           "float v4 = v2 * v3;",
           "v4 v3 args.alpha");
 
+    /* half of a sum that nothing else takes */
+    int approx = add(&g, EXPR_GELU_TANH_APPROX, EXPR_REAL, sum, -1, -1);
+    check(&g, &approx, 1,
+          "float v0 = bias_at(n);\nfloat v1 = acc0 * args.alpha;\nfloat v2 = fmaf(0.5f, v1, 0.5f * v0);\n"
+          "float v3 = ew_gelu_tanh_approx_doubled(v2);",
+          "v3");
+    const int with_sum[] = {approx, sum};
+    check(&g, with_sum, 2,
+          "float v0 = bias_at(n);\nfloat v1 = acc0 * args.alpha;\nfloat v2 = v1 + v0;\n"
+          "float v3 = ew_gelu_tanh_approx(v2);",
+          "v3 v2");
+
     /* index arithmetic, conversions, conditions */
     int row = add_leaf(&g, EXPR_INDEX, EXPR_INT, 0), minus = expr_int(&g, -3);
     int quotient = add(&g, EXPR_FLOORDIV, EXPR_INT, row, minus, -1),
