@@ -44,19 +44,4 @@ for _, name in ipairs { "residual", "bias_tanh_R", "bias_approx_R" } do
   fields.cache = { R = "evict_first", D = "evict_first" }
   kernel("bulk_" .. name .. "_first") (fields)
 end
--- Consumers compute results in turn: while one does, the other's products run.
-for store, name in pairs { chunks = "turns", late = "turns_late" } do
-  local pipeline = { store = store, turns = true }
-  kernel(name) { like = plain, pipeline = pipeline }
-  kernel(name .. "_bias_approx") { like = plain, pipeline = pipeline, bias = bias, epilogue = value.bias_approx }
-  kernel(name .. "_bias_tanh") { like = plain, pipeline = pipeline, bias = bias, epilogue = value.bias_tanh }
-end
-kernel "turns_late_bias_approx_first" {
-  like = plain, pipeline = { store = "late", turns = true }, cache = { D = "evict_first" }, bias = bias,
-  epilogue = value.bias_approx,
-}
-kernel "turns_bulk_bias_approx_R" {
-  like = plain, pipeline = { stages = 3, turns = true }, R = R, bias = bias, via = { R = "bulk" },
-  epilogue = value.bias_approx_R,
-}
 kernel "plain_whole" { like = plain, pipeline = { stages = 3, store = "whole" } }

@@ -1,8 +1,8 @@
--- Consumers take turns, and behind the dots other blocks are waited for: each goes on by itself.
+-- Consumers take turns around a dot that another turn waits for: each goes on by itself.
 local M, N, K = dims "M N K"
 kernel "k" {
   family = "gemm",
   A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" }, D = tensor { M, N, dtype = "bf16" },
-  pipeline = { turns = true }, split = { k = 2 },
+  pipeline = { turns = true },
   arch = { sm_90a = {} },
 }

@@ -39,18 +39,6 @@ gemm("late_bias", {
   bias = tensor { N, axes = "n", dtype = "bf16" }, cluster = { m = 2 },
   epilogue = function(acc, t) return relu(acc + t.bias) end,
 })
--- Consumers compute their results in turn: late ones, of two and three, and two that go out at once.
-gemm("late_in_turn", {
-  bias = tensor { N, axes = "n", dtype = "bf16" }, cluster = { m = 2 }, pipeline = { store = "late", turns = true },
-  epilogue = function(acc, t) return gelu_tanh_approx(acc + t.bias) end,
-})
-gemm("late_of_three_in_turn", { tile = { m = 192, n = 192, k = 64 }, pipeline = { store = "late", turns = true } })
-gemm("late_small_in_turn", { tile = { m = 128, n = 128, k = 32 }, pipeline = { store = "late", turns = true } })
-gemm("chunks_in_turn", {
-  tile = { m = 128, n = 128, k = 64 }, E = tensor { M, N, dtype = "fp16", out = true },
-  pipeline = { store = "chunks", turns = true }, schedule = { dynamic = true },
-  epilogue = function(acc) return { D = acc, E = relu(acc) } end,
-})
 gemm("late_two_results", {
   tile = { m = 128, n = 128, k = 64 }, E = tensor { M, N, dtype = "fp16", out = true },
   epilogue = function(acc) return { D = acc, E = relu(acc) } end,

@@ -139,7 +139,7 @@ struct derive {
     int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
     int crowded;           /* registers of computed operands that are never all in use: see CROWDED; 0: they may be */
     bool lane;             /* one lane of a warp waits for a stage, and the others for it */
-    int turns;             /* plan_some(barrier) by which consumers pass on what derive_passed says; 0: none */
+    int turns;             /* plan_some(barrier) by which consumers pass the tensor cores on; 0: they do not */
     int parts, part_meeting, part_tile; /* plan_some(ring); or of plan.barrier and plan_some(node): derive_parts.c */
     int part_count, part_turns;         /* plan_some(node), of a stream: turns of the part, whose first is part_tile */
 
@@ -197,14 +197,14 @@ int derive_uses_of(const struct derive *d, int leaf);
 /* The dot adds to a multiple of what it carried on, which nothing else takes, and began from zero. */
 bool derive_starts_from_zero(const struct derive *d, int op);
 
-/* What consumers with turns pass on: the tensor cores, around dots or items; or what computes results behind an item's
- * dots: of consumers that end an item together, the first is back at its products in half the time. */
-enum derive_passed { DERIVE_PASSES_NOTHING, DERIVE_PASSES_DOTS, DERIVE_PASSES_RESULTS };
-enum derive_passed derive_passed(const struct derive *d);
+/* The dot's result is taken in its own turn of a loop, so that consumers with turns pass the tensor cores on around it:
+ * one computes on what it got while the next one's dot runs. Without turns two that began in step would stay so. */
+bool derive_passes_on(const struct derive *d, int op);
 
 /* Zeros before the first item, where sums begin from zero without them: those of a loop without turns are never left
  * to what the hardware began with. */
 int derive_zeros_before_items(struct derive *d);
+
 int derive_first_values(struct derive *d, int loop); /* into their places, but for such sums */
 
 /* Those sums, where the loop makes no turn for this item but may have made some for the one before. count: plan_some

@@ -62,36 +62,10 @@ int derive_pass_on(struct derive *d, enum plan_op op, int only, const char *why)
                                                       .why = why});
 }
 
-/* The dot's result is taken in its own turn of a loop, so that consumers with turns pass the tensor cores on around it:
- * one computes on what it got while the next one's dot runs. Without turns two that began in step would stay so. */
-static bool passes_on(const struct derive *d, int op)
+bool derive_passes_on(const struct derive *d, int op)
 {
     return d->abreast == d->consumers && d->work.l->kernel->ahead_count == 0 && d->work.op[op].parent >= 0 &&
            d->work.op[op].arg[2] < 0;
-}
-
-int derive_end_of_dots(const struct derive *d)
-{
-    int end = 0;
-    for (int i = 0; i < d->work.program->op_count; i++) {
-        int at = i;
-        while (d->work.op[at].parent >= 0)
-            at = d->work.op[at].parent;
-        if (d->work.program->op[i].kind == PROGRAM_DOT)
-            end = (at == i ? i : d->work.program->op[at].end) + 1;
-    }
-    return end;
-}
-
-enum derive_passed derive_passed(const struct derive *d)
-{
-    if (d->abreast < d->consumers || d->work.l->kernel->ahead_count > 0)
-        return DERIVE_PASSES_DOTS;
-    for (int i = 0; i < d->work.program->op_count; i++)
-        if (d->work.program->op[i].kind == PROGRAM_DOT && passes_on(d, i))
-            return DERIVE_PASSES_DOTS;
-    return d->parts || derive_end_of_dots(d) == d->work.program->op_count ? DERIVE_PASSES_NOTHING
-                                                                          : DERIVE_PASSES_RESULTS;
 }
 
 /* Behind the first dot of a turn, whose products cover the wait, those of the turn before give their operands'
@@ -121,7 +95,7 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
         status = convert(d, op);
     if (!status && d->crowded)
         status = make_room(d);
-    const bool passed = d->turns && passes_on(d, op);
+    const bool passed = d->turns && derive_passes_on(d, op);
     if (!status && passed)
         status = derive_pass_on(d, PLAN_BARRIER, 0, "the dot of the consumer before is issued");
     if (!status && !d->synchronous)

@@ -4,9 +4,6 @@
 
 #include "lower/derive/derive.h"
 
-/* One past the last operation of an item that a dot is issued in, loops whole. */
-int derive_end_of_dots(const struct derive *d);
-
 /* Of a dot: its computed first operand, rounded, into registers. */
 int derive_pack(struct derive *d, int op);
 

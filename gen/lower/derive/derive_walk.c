@@ -722,12 +722,24 @@ static int items_begin(struct derive *d)
     return status ? status : derive_emit(d, d->consumer, step);
 }
 
-/* An item: its dots in its turn, and what is behind them as soon as the next one's may begin; or what is behind them in
- * its turn. */
+/* One past the last operation of an item that a dot is issued in, loops whole. */
+static int end_of_dots(const struct derive *d)
+{
+    int end = 0;
+    for (int i = 0; i < d->work.program->op_count; i++) {
+        int at = i;
+        while (d->work.op[at].parent >= 0)
+            at = d->work.op[at].parent;
+        if (d->work.program->op[i].kind == PROGRAM_DOT)
+            end = (at == i ? i : d->work.program->op[at].end) + 1;
+    }
+    return end;
+}
+
+/* An item: its dots in its turn, and what is behind them as soon as the next one's may begin. */
 static int item(struct derive *d)
 {
-    const bool results = d->turns && derive_passed(d) == DERIVE_PASSES_RESULTS;
-    int all = d->work.program->op_count, dots = in_turn(d) || results ? derive_end_of_dots(d) : all, status = 0;
+    int all = d->work.program->op_count, dots = in_turn(d) ? end_of_dots(d) : all, status = 0;
     if (in_turn(d))
         status = derive_pass_on(d, PLAN_BARRIER, 0,
                                 "the stages before this item's are known to be full, and their dots issued");
@@ -737,15 +749,7 @@ static int item(struct derive *d)
     if (!status && in_turn(d))
         status = derive_pass_on(d, PLAN_BARRIER_ARRIVE, 0,
                                 "this item's dots are issued: the next one's follow on the tensor cores");
-    if (!status && results && d->flights) /* the ring goes on while the turn is waited for */
-        status = derive_wait(d, d->flights - 1);
-    if (!status && results)
-        status = derive_pass_on(d, PLAN_BARRIER, 0, "the consumer before has computed its results");
-    status = status ? status : body(d, dots, all);
-    if (!status && results)
-        status = derive_pass_on(d, PLAN_BARRIER_ARRIVE, 0,
-                                "the next one computes its results while this one's next products run");
-    return status;
+    return status ? status : body(d, dots, all);
 }
 
 int derive_steps(struct derive *d)

@@ -617,11 +617,14 @@ static int memory_and_roles(struct pipeline *x)
     if (consumers == 1)
         program_field_idle(x->l, FIELD_TURNS);
     if (in_turn || (turns->set && turns->integer && consumers > 1)) {
-        if (derive_passed(&x->d) == DERIVE_PASSES_NOTHING)
+        bool passes = in_turn || x->l->kernel->ahead_count > 0;
+        for (int i = 0; i < x->d.work.program->op_count && !passes; i++)
+            passes = x->d.work.program->op[i].kind == PROGRAM_DOT && derive_passes_on(&x->d, i);
+        if (!passes)
             return program_refuse(x->l, turns->loc, "PROGRAM-TURNS",
-                                  "consumers pass on the tensor cores, around a dot that is issued a turn ahead or "
-                                  "whose result its own turn of a loop takes, or what an item computes behind its "
-                                  "dots, by itself; write turns = false");
+                                  "consumers pass the tensor cores on around a dot that is issued a turn ahead, or "
+                                  "whose result its own turn of a loop takes; write ahead = { NAME = { turns = 1 } }, "
+                                  "or turns = false");
         if (family_add_barrier(p, "turn", 1 + consumers, 2 * WARPGROUP))
             return 3;
         p->barrier[p->barrier_count - 1].turns = true;

@@ -213,14 +213,6 @@ bool random_dots_any_smaller(const struct dots *d)
     return false;
 }
 
-/* Consumers compute results in turn: where no dot has turns, and a split loop's parts are no other blocks'. */
-static bool has_turns_of_results(const struct dots *d, int number)
-{
-    const struct how *h = &d->how[number];
-    return !h->sm_80 && !h->by_warps && h->consumers > 1 && !h->passing && !h->ahead && !h->in_turn && !has_chain(d) &&
-           !h->split && !h->stream && random_aside(d->g, "results in turn", number, 3) == 0;
-}
-
 void random_dots_write_how(struct dots *d, int number)
 {
     struct random_spec *g = d->g;
@@ -228,8 +220,6 @@ void random_dots_write_how(struct dots *d, int number)
     static const char *const order[] = {"", "grouped", "row", "column"};
     static const char *const copies[] = {"resident", "cp_async", "bulk"};
     const char *rows = g->family == 'H' ? "q" : "m";
-    const bool turns = h->passing || has_turns_of_results(d, number);
-    const bool like_turns = d->how[0].passing || has_turns_of_results(d, 0);
     random_write(g, "  pipeline = { ");
     if (h->stages)
         random_write(g, "stages = %d, ", h->stages);
@@ -243,9 +233,9 @@ void random_dots_write_how(struct dots *d, int number)
         random_write(g, "polynomial = %d, ", 2 + random_aside(g, "one of so many", number, 7));
     if (!h->by_warps)
         random_write(g, "consumers = %d%s%s ", h->consumers, h->swapped ? ", swap = true" : "",
-                     turns                  ? ", turns = true"
-                     : number && like_turns ? ", turns = false"
-                                            : "");
+                     h->passing                    ? ", turns = true"
+                     : number && d->how[0].passing ? ", turns = false"
+                                                   : "");
     random_write(g, "},\n");
     const char *dynamic = h->dynamic ? "true" : number && d->how[0].dynamic && !h->by_warps ? "false" : NULL;
     if (h->order || h->items || dynamic || h->stream) {

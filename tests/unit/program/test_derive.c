@@ -15,19 +15,17 @@ struct read {
     struct spec spec;
     struct diag_set diags;
 };
-static struct read gemm, attention, groups, late;
+static struct read gemm, attention, groups;
 
 static int read_specs(void **state)
 {
     (void)state;
     compile_tables_fill(&tables);
     int status =
-        spec_read("tests/programs/pipeline_late.lua", &tables.options, &late.spec, &late.diags) |
         spec_read("tests/programs/pipeline_gemm.lua", &tables.options, &gemm.spec, &gemm.diags) |
         spec_read("tests/programs/pipeline_attention.lua", &tables.options, &attention.spec, &attention.diags) |
         spec_read("tests/programs/pipeline_groups.lua", &tables.options, &groups.spec, &groups.diags);
     diag_print(&groups.diags, stderr);
-    diag_print(&late.diags, stderr);
     diag_print(&gemm.diags, stderr);
     diag_print(&attention.diags, stderr);
     return status;
@@ -39,8 +37,6 @@ static int free_specs(void **state)
     spec_free(&gemm.spec);
     spec_free(&attention.spec);
     spec_free(&groups.spec);
-    spec_free(&late.spec);
-    diag_free(&late.diags);
     diag_free(&groups.diags);
     diag_free(&gemm.diags);
     diag_free(&attention.diags);
@@ -116,12 +112,6 @@ static void test_turns(void **state)
            "turn_pass tiles[ evaluate:carried1 k[ ab_wait_full turn_wait mma_fence dot mma_commit turn_pass "
            "mma_wait_0 ab_release evaluate:carried1 ] D[ d_wait d_barrier D_write d_fence d_barrier D_store ] ] "
            "turn_wait d_wait_0 ");
-    /* No dot's result is taken in a turn of the loop: what is behind the dots is, with no stage held meanwhile. */
-    expect(&late, "late_in_turn", "consumer",
-           "evaluate:dot_sum turn_pass tiles[ k[ ab_wait_full mma_fence dot mma_commit mma_wait_1 ab_release D[ d_wait "
-           "d_barrier D_write d_fence d_barrier D_store ] ] D[ d_wait d_barrier D_write d_fence d_barrier D_store ] "
-           "mma_wait_0 ab_release turn_wait D[ pack:D_late ] hold:D_late turn_pass ] "
-           "D[ d_wait d_barrier D_write d_fence d_barrier D_store ] turn_wait d_wait_0 ");
 }
 
 /* The wait for S covers O of the turn before; V goes back there. */
