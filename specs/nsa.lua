@@ -79,16 +79,16 @@ kernel "nsa_fwd_d32_b32" (selected {
 
 -- What others compare themselves at.
 kernel "nsa_fwd_d64_b64" (selected {
-  lists = "uniform", d = 64, slots = 16, bare = true, run = { { B = 1, T = 70, G = 1 } },
+  lists = "uniform", d = 64, slots = 16, bare = true, run = { { B = 1, T = 70, G = 1 }, { B = 2, T = 9, G = 2 } },
   bench = { { B = 2, T = 2048, G = 16 } },
 })
 kernel "nsa_fwd_b32" (selected {
-  lists = "uniform", block = 32, slots = 16, bare = true, run = { { B = 1, T = 70, G = 1 } },
+  lists = "uniform", block = 32, slots = 16, bare = true, run = { { B = 1, T = 70, G = 1 }, { B = 2, T = 9, G = 2 } },
   bench = { { B = 32, T = 1024, G = 1 } },
 })
 kernel "nsa_fwd_b128" (selected {
   lists = "uniform", block = 128, slots = 32, bare = true,
-  run = { { B = 1, T = 70, G = 1 } }, bench = { { B = 1, T = 4096, G = 32 } },
+  run = { { B = 1, T = 70, G = 1 }, { B = 2, T = 9, G = 2 } }, bench = { { B = 1, T = 4096, G = 32 } },
 })
 
 -- Blocks of 16 keys; four heads share them, so that fifteen sixteenths of a tile's rows count for nothing.

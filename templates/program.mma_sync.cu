@@ -42,6 +42,15 @@
 //@     end
 //@     return false
 //@ end
+//@ -- It may be of 64 bits, as what is computed from elements is.
+//@ local function wide(node)
+//@     local n = plan.fused[node + 1]
+//@     if n.op == "TENSOR" or n.op == "MAX" or n.op == "MIN" then return true end
+//@     for _, a in ipairs(n.arg) do
+//@         if wide(a) then return true end
+//@     end
+//@     return false
+//@ end
 //@ local function begins(tensor)
 //@     local all = {}
 //@     for d = 1, tensor.rank do all[d] = true end
@@ -52,6 +61,17 @@
 //@         end
 //@     end
 //@     return all
+//@ end
+//@ local function widths(tensor)
+//@     local any = {}
+//@     for d = 1, tensor.rank do any[d] = false end
+//@     for i = 1, #block.step do
+//@         local step = block.step[i]
+//@         if step.op == "fill" and step.tensor == tensor.name then
+//@             for d, node in ipairs(step.at) do any[d] = any[d] or wide(node) end
+//@         end
+//@     end
+//@     return any
 //@ end
 //@ -- By dim, whether each element that is read lies within the tensor there: at an item's place along an axis, or a
 //@ -- turn's, that ends where the tensor does.
@@ -104,7 +124,7 @@ ${banner}
 //@     extent = plan.extent[name], name = r.name .. "_" .. name .. "_load", position = "u32", number = "p"
 //@         else
 //@ include "blocks/tile_copy.cuh" tensor = t, ring = r, offset = plan.shared[r.name .. "." .. name].offset,
-//@     threads = launch.block, extent = plan.extent[name], begins = begins(t),
+//@     threads = launch.block, extent = plan.extent[name], begins = begins(t), wide = widths(t),
 //@     limited = has(plan, "limited") and has(plan.limited, name)
 //@         end
 

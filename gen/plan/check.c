@@ -8,6 +8,7 @@
  *           REGS      register budgets        MMA-SHAPE  matrix instructions
  *           CLUSTER   clusters and multicast  THREADS    warps of the roles and the block
  *           BARRIER   named barriers          PARAMS     the parameter buffer
+ *           ITEMS     blocks that take one item each, and the grid
  *           PLACE, NODE (check_places.c)      PROTOCOL-ARRIVALS, PROTOCOL-BYTES (protocol_counts.c)
  */
 #include "plan/plan.h"
@@ -353,6 +354,16 @@ static void check_shared(const struct check *c)
           p->launch.shared_bytes, c->arch->name, c->arch->shared_limit);
 }
 
+/* The node asks for the number of multiprocessors. */
+static bool asks_device(const struct plan *p, int node)
+{
+    const struct expr_node *n = &p->graph.node[node];
+    bool asks = n->op == EXPR_SYMBOL && n->integer == p->symbol_count - 1;
+    for (int i = 0; i < 3 && !asks; i++)
+        asks = n->arg[i] >= 0 && asks_device(p, n->arg[i]);
+    return asks;
+}
+
 /* ---- threads and registers ------------------------------------------------------------------------------------- */
 
 static void check_threads(const struct check *c)
@@ -454,6 +465,11 @@ static void check_registers(const struct check *c)
         fault(c, "tile", "REGS",
               "a thread needs about %d registers, its budget is %d; write a smaller tile or more consumers",
               p->registers_estimate, most);
+    for (int i = 0; i < 3 && p->launch.once; i++)
+        if (asks_device(p, p->launch.grid[i]))
+            fault(c, "launch.once", "ITEMS",
+                  "a block takes one item, but how many there are is not all that the grid depends on; write once = "
+                  "false");
     int resident = arch_resident_blocks(c->arch, p->launch.block, 0, p->launch.shared_bytes);
     if (p->blocks_per_sm > resident && p->launch.shared_bytes <= c->arch->shared_limit)
         fault(c, "blocks_per_sm", "SMEM",

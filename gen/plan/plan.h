@@ -174,7 +174,7 @@ struct plan_launch {
     int cluster[3];
     int shared_bytes;  /* dynamic */
     int min_blocks;    /* second number of __launch_bounds__, 0: none */
-    bool once;         /* as many blocks as items: each takes one, or, at the grid's end, none */
+    bool once;         /* as many blocks as items: each takes one, if data do not say that it is none */
     bool programmatic; /* starts before the previous kernel has ended, and waits for it by griddepcontrol.wait */
 };
 

@@ -696,6 +696,7 @@ void trace_how(struct reader *r, int table)
     static const char *const field[] = {"ahead", "via", "direction", "cache", "split"};
     static const char *const of[] = {"operations", "operations", "loops", "tensors", "loops"};
     lua_State *L = r->L;
+    r->draft[r->now].how_read = true;
     for (int f = 0; f < 5; f++) {
         int type = lua_getfield(L, table, field[f]), count = 0;
         if (type != LUA_TNIL && type != LUA_TTABLE)

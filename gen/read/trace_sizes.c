@@ -1,13 +1,18 @@
 /* What a family chooses where a kernel says nothing: sizes = function(arch, said, extent, bytes) of its module, called
- * for each architecture of the kernel. It gets
+ * for each architecture of the kernel, and for the tiles of `tune`. It gets
  *   said    what the kernel gives: tiles by axis; fields of pipeline and schedule by their own names (said.consumers);
  *           ahead, via, direction, cache and split, true where the kernel has them; tuned, a table of those fields
- * whose values `tune` lists; and the family's constants. Where the kernel names no instruction, said.instruction is the
- * one without which nothing reads a field that it says or tunes, such as consumers: a choice of another would refuse
- * the field extent  by axis, the extents that are constants bytes   of an element, by tensor of the kernel and returns
- * a table: by axis            tiles; why: a text, for what reason pipeline, schedule { instruction = "mma.sync", stages
- * = 1, why = "a warp for 16 rows" }: what these fields are where neither the kernel nor its architecture says them
- *   ahead              the field, likewise; it is one for all architectures, and the newest decides */
+ *           whose values `tune` lists; and the family's constants. Where the kernel names no instruction,
+ *           said.instruction is the one without which nothing reads a field that it says or tunes, such as consumers: a
+ *           choice of another would refuse the field. copied, once it has been asked for the kernel's own tile: whether
+ *           it returned via then
+ *   extent  by axis, the extents that are constants
+ *   bytes   of an element, by tensor of the kernel
+ * and returns a table:
+ *   by axis            tiles; why: a text, for what reason
+ *   pipeline, schedule { instruction = "mma.sync", stages = 1, why = "a warp for 16 rows" }: what these fields are
+ *                      where neither the kernel nor its architecture says them
+ *   ahead, via         the fields, likewise; one for all architectures and tiles, that of the kernel's own tile */
 #include "read/trace.h"
 
 #include <stdio.h>
@@ -93,6 +98,10 @@ static void push_said(struct reader *r, const struct spec_fields *fields, const 
     for (size_t i = 0; i < sizeof how / sizeof *how; i++)
         if (says(r, how[i]))
             push_true(r->L, how[i]);
+    if (r->draft[r->now].how_read) {
+        lua_pushboolean(r->L, r->draft[r->now].via_why != NULL);
+        lua_setfield(r->L, -2, "copied");
+    }
     for (int i = 0; i < p->axis_count; i++)
         if (p->axis[i].tile)
             push_number(r->L, p->axis[i].name, p->axis[i].tile);
@@ -200,7 +209,7 @@ static void choose_table(struct reader *r, const char *field, const char **why)
 {
     lua_State *L = r->L;
     struct draft *d = &r->draft[r->now];
-    if (says(r, field))
+    if (says(r, field) || d->how_read)
         return;
     const int type = lua_getfield(L, -1, field);
     if (type != LUA_TNIL && type != LUA_TTABLE)

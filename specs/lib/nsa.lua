@@ -23,13 +23,13 @@
 --
 -- What multiplies is chosen by a tile's rows, tile.q queries of tile.h heads, on sm_90a and sm_100a. 16 and 32 rows:
 -- mma.sync, one stage of keys, and as many blocks a multiprocessor as its registers and shared memory hold; for heads
--- of up to 128 elements and blocks of up to 128 keys. Blocks of up to 2,048 elements are copied by the
--- threads that multiply them. Up to 64 rows otherwise: wgmma, two blocks, scores a turn ahead, for heads of up to 128
--- elements and blocks of up to 64 keys. What a kernel says stands before it.
+-- of up to 128 elements and blocks of up to 128 keys. Blocks of up to 2,048 elements are copied by the threads that
+-- multiply them, into two stages. Up to 64 rows otherwise: wgmma, two blocks, scores a turn ahead, for heads of up to
+-- 128 elements and blocks of up to 64 keys. What a kernel says stands before it.
 --
 -- What stands in a list behind the last block that its query sees takes no turns, where the list has no more than
--- tile.s slots: each of them is read before an item begins. 16 by mma.sync; 1, none, by wgmma, where a tile's registers
--- leave no room for it. Unions have none such.
+-- tile.s slots: each of them is read before an item begins. 16 where mma.sync was chosen so; 1, none, elsewhere: by
+-- wgmma a tile's registers leave no room for it. Unions have none such.
 
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
@@ -111,7 +111,8 @@ local function by_warps(m, kv, d, said, times)
     return nil
   end
   local free = not said.tuned.stages
-  local copied = kv * d <= 2048 and not times
+  local copied = said.copied
+  if copied == nil then copied = kv * d <= 2048 and not times and (said.stages or 2) > 1 and free end
   local many = 12 -- warps of 168 registers a thread; 8 of 248, 16 of 128, 20 of 96
   if copied then
     many = d <= 32 and 20 or 12

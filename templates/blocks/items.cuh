@@ -69,6 +69,8 @@ struct item_order {
 //@ local alone = plain and not producer and (order == "row" or order == "column") and #items > 1
 //@ plain = plain and producer
 //@ local unsigned = curve or grouped and producer or plain or alone
+//@ local each = has(model.launch, "once") and not filled -- there is one for each block
+//@ local declares = each and "[[maybe_unused]] const " or "const "
 //@ if unsigned and not plain then
 // a / b. Few rows or columns of items need none of the 40 instructions that divide.
 __device__ __forceinline__ u32 items_quotient(u32 a, u32 b)
@@ -98,7 +100,7 @@ __device__ __forceinline__ void hilbert(u32 step, u32 &across, u32 &along)
 //@ end
 //@ local function across(item, value, declared)
 //@     local span = item.tile * cluster[item.axis]
-//@     local up, type = span - 1, declared and "" or unsigned and "const u32 " or "const int "
+//@     local up, type = span - 1, declared and "" or declares .. (unsigned and "u32 " or "int ")
 //@     if unsigned and span == 1 then
     ${type}across_${item.axis} = (u32)${value};
 //@     elseif unsigned then
@@ -342,7 +344,7 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@ else
     const int number = s.next;
 //@ end
-//@ if not walked then
+//@ if not walked and not each then
     if (number >= ${total})
         return false;
 //@ end

@@ -52,6 +52,8 @@
 //@ end
 //@ local function begin_of(loop) return has(loop, "first") and loop.first or loop.from end
 //@ -- Its first value is computed once, in front of it: turns go down from there, or it takes statements to say.
+//@ local filled = false -- some items have nothing to store, as data say, and are not taken
+//@ for _, a in ipairs(model.item) do filled = filled or has(a, "filled") end
 //@ local function counted_from_first(loop)
 //@     return has(loop, "first") or fragment_uniform("f", loop.from).at ~= ""
 //@ end
@@ -1517,8 +1519,11 @@ while (at_${first_item} >= 0) {
 while (more) {
 //@         elseif not warps then
 for (; more; more = items_next(args, items${next_item})) {
-//@         elseif has(model.launch, "once") then
+//@         elseif has(model.launch, "once") and filled then
 if (items_next(args, items${next_item})) {
+//@         elseif has(model.launch, "once") then
+items_next(args, items${next_item});
+{
 //@         else
 while (items_next(args, items${next_item})) {
 //@         end

@@ -1,19 +1,21 @@
 //@ -- RING_NAME_load: a tensor's tile into a stage of its ring, by all threads of the block, 16 bytes at a time. What
 //@ -- lies outside of the tensor arrives as zeros. A tensor of access cp_async has rows that begin at multiples of 16
 //@ -- bytes and is copied behind the threads' back; of others, any alignment and any row, elements are read one by one.
-//@ -- begins: by dim, whether tiles never begin below 0 in it. limited: rows from some one on arrive as zeros.
+//@ -- begins: by dim, whether tiles never begin below 0 in it. wide: whether they begin at numbers of 64 bits. limited:
+//@ -- rows from some one on arrive as zeros.
 //@ param tensor table
 //@ param ring table
 //@ param offset int
 //@ param threads int
 //@ param extent table
 //@ param begins table
+//@ param wide table
 //@ param limited bool
 //@ local t, rank = tensor, tensor.rank
 //@ local name, size, columns = t.name, bytes(t.dtype), t.tile[t.rank]
 //@ local height, spans, types, nodes = 1, {}, "", {}
 //@ for d = 1, rank do
-//@     types = types .. ", int i" .. d - 1
+//@     types = types .. (wide[d] and begins[d] and ", i64 i" or ", int i") .. d - 1
 //@     if d < rank then
 //@         height = height * t.tile[d]
 //@         if t.tile[d] > 1 then spans[#spans + 1] = d end
@@ -69,8 +71,16 @@ __device__ __forceinline__ void ${ring.name}_${name}_load(const arguments &args,
 //@ if simple then
 //@     local row_end, first = ends[span], span - 1
 //@     local most = limited and "(i64)min(there, " .. height .. ")" or "(i64)" .. height
+//@     if wide[span] then
+    const u32 rows = (u32)max(min((i64)${row_end} - i${first}, ${most}), (i64)0);
+//@     else
     const u32 rows = (u32)max((int)min((i64)${row_end} - i${first}, ${most}), 0);
+//@     end
+//@     if wide[rank] then
+    const u32 columns = (u32)max(min((i64)${column_end} - i${last}, (i64)${columns}), (i64)0);
+//@     else
     const u32 columns = (u32)max((int)min((i64)${column_end} - i${last}, (i64)${columns}), 0);
+//@     end
 //@ end
 //@ -- Of a dim of one element any stride is taken at launch: what lies behind its one row must not be misaligned.
 //@ for _, d in ipairs(spans) do

@@ -22,7 +22,10 @@ case $program in /*) ;; *) program=$PWD/$program ;; esac
 one="[^']*'tma_store_5d(&args.d[KV]_map_1,[^']*' not executed"
 # A block of mma.sync takes one item, whose queries come once.
 once="sizes leave ring q unwrapped (1 of 1 stages filled) \["
-left="$once\|sizes leave$one,$one \[\|sizes leave nsa_kv[^']*'if (w[0-9_]* > 0) {' going one way only \["
+# A query that sees one block has one turn.
+turn="sizes leave ring k unwrapped (1 of 2 stages filled), ring v unwrapped (1 of 2 stages filled) \["
+left="$once\|nsa_fwd_d32_b32[_a-z]* .*$turn\|sizes leave$one,$one \["
+left="$left\|sizes leave nsa_kv[^']*'if (w[0-9_]* > 0) {' going one way only \["
 while read -r spec mode; do
     "$program" run "specs/$spec.lua" --device emu --complete "$mode" --hazards strict >"$work/out" 2>&1 &&
         ! grep -v "$left" "$work/out" | grep -q '\[RUN-COVERAGE\]\|^hazard'
@@ -165,6 +168,15 @@ for part in k_wait_empty k_wait_full k_read k_release v_wait_empty v_wait_full v
     ! cmp -s "$text" "$work/broken.cu" && ! "$program" run specs/nsa.lua --kernel nsa_fwd --device emu --complete late \
         --set B=1,T=70,G=1,S=3 --source "$work/broken.cu" >"$work/out" 2>&1 && grep -q '^FAILED.*hazards' "$work/out"
     ok $? "nsa_fwd by mma.sync: seen where $part waits for nothing" "$work/out"
+done
+# Where a block is one warp that copies its own keys: the lanes do not meet, or not wait for what they copied.
+"$program" gen specs/nsa.lua --kernel nsa_fwd_d32_b32 --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+text=$work/gen/nsa_fwd_d32_b32.sm_90a.cu
+for bug in '/^    __syncwarp();$/d' 's/cp.async.wait_group 1/cp.async.wait_group 2/'; do
+    sed "$bug" "$text" >"$work/broken.cu"
+    ! cmp -s "$text" "$work/broken.cu" && ! "$program" run specs/nsa.lua --kernel nsa_fwd_d32_b32 --device emu \
+        --complete late --source "$work/broken.cu" >"$work/out" 2>&1 && grep -q '^FAILED.*hazards' "$work/out"
+    ok $? "nsa_fwd_d32_b32: seen where '$bug'" "$work/out"
 done
 # A row is taken for one of its neighbour's sequence. What stands behind a list counts; what a query names twice is
 # summed up once; a key that is the query's own is not seen; a list is another query's; what a block weighs is not told;

@@ -210,8 +210,6 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s,
     const int across_m = (int)(((i64)args.M + 127) / 128);
     const int across_n = (int)(((i64)args.N + 127) / 128);
     const int number = s.next;
-    if (number >= across_m * across_n)
-        return false;
     int band = number / (8 * across_n);
     int height = min(8, across_m - band * 8);
     int within = number - band * 8 * across_n;
@@ -250,7 +248,8 @@ gemm_bf16(const __grid_constant__ arguments args)
     const int t8_0 = args.K + 63;
     const int t8_1 = t8_0 / 64;
     const int k_turns = (int)t8_1;
-    if (items_next(args, items, at_m, at_n)) {
+    items_next(args, items, at_m, at_n);
+    {
         [[maybe_unused]] int first_at_k = 0;
         int first_at_k_turn = 0;
         [[maybe_unused]] int at_k = 0;

@@ -231,6 +231,15 @@ static void walk(const void *model, const struct sink *s)
         s->object(s->context, NULL);
         s->text(s->context, "op", word[walked->node[i].op]);
         s->text(s->context, "type", type[walked->node[i].type]);
+        s->array(s->context, "arg");
+        for (int a = 0; a < 3 && walked->node[i].arg[a] >= 0; a++)
+            s->integer(s->context, NULL, walked->node[i].arg[a]);
+        s->end(s->context);
+        if (walked->node[i].op == EXPR_CONST_REAL) {
+            char real[40];
+            snprintf(real, sizeof real, "%.17g", walked->node[i].real);
+            s->text(s->context, "real", real);
+        }
         if (walked->node[i].op == EXPR_CAST)
             s->text(s->context, "dtype", tw_dtype_name(walked->node[i].dtype));
         s->end(s->context);

@@ -270,6 +270,10 @@ PLANT(block_short)
 {
     p->launch.block = 512;
 }
+PLANT(items_of_blocks)
+{
+    p->launch.once = true;
+}
 PLANT(blocks_per_sm)
 {
     p->blocks_per_sm = 2;
@@ -385,6 +389,7 @@ static const struct planted planted[] = {
     {warps_overlap, "consumer", "THREADS", "producer"},
     {block_large, "threads", "THREADS", "1024"},
     {block_short, "threads", "THREADS", "write block = 384"},
+    {items_of_blocks, "launch.once", "ITEMS", "write once = false"},
     {blocks_per_sm, "blocks_per_sm", "SMEM", "write 1"},
     {barrier_number, "epilogue", "BARRIER", "0 to 15"},
     {barrier_threads, "epilogue", "BARRIER", "multiple of 32"},
