@@ -354,6 +354,8 @@ static void check_shared(const struct check *c)
           p->launch.shared_bytes, c->arch->name, c->arch->shared_limit);
 }
 
+/* ---- threads and registers ------------------------------------------------------------------------------------- */
+
 /* The node asks for the number of multiprocessors. */
 static bool asks_device(const struct plan *p, int node)
 {
@@ -363,8 +365,6 @@ static bool asks_device(const struct plan *p, int node)
         asks = n->arg[i] >= 0 && asks_device(p, n->arg[i]);
     return asks;
 }
-
-/* ---- threads and registers ------------------------------------------------------------------------------------- */
 
 static void check_threads(const struct check *c)
 {
@@ -391,6 +391,11 @@ static void check_threads(const struct check *c)
     else if (p->role_count > 0 && warps * 32 != p->launch.block)
         fault(c, "threads", "THREADS", "the roles have %d threads, the block %d; write block = %d", warps * 32,
               p->launch.block, warps * 32);
+    for (int i = 0; i < 3 && p->launch.once; i++)
+        if (asks_device(p, p->launch.grid[i]))
+            fault(c, "launch.once", "ITEMS",
+                  "a block takes one item, but how many there are is not all that the grid depends on; write once = "
+                  "false");
     for (int i = 0; i < p->barrier_count; i++) {
         const struct plan_barrier *b = &p->barrier[i];
         if (b->id < 0 || b->id >= c->arch->named_barriers)
@@ -465,11 +470,6 @@ static void check_registers(const struct check *c)
         fault(c, "tile", "REGS",
               "a thread needs about %d registers, its budget is %d; write a smaller tile or more consumers",
               p->registers_estimate, most);
-    for (int i = 0; i < 3 && p->launch.once; i++)
-        if (asks_device(p, p->launch.grid[i]))
-            fault(c, "launch.once", "ITEMS",
-                  "a block takes one item, but how many there are is not all that the grid depends on; write once = "
-                  "false");
     int resident = arch_resident_blocks(c->arch, p->launch.block, 0, p->launch.shared_bytes);
     if (p->blocks_per_sm > resident && p->launch.shared_bytes <= c->arch->shared_limit)
         fault(c, "blocks_per_sm", "SMEM",

@@ -51,9 +51,9 @@
 //@     end
 //@ end
 //@ local function begin_of(loop) return has(loop, "first") and loop.first or loop.from end
-//@ -- Its first value is computed once, in front of it: turns go down from there, or it takes statements to say.
 //@ local filled = false -- some items have nothing to store, as data say, and are not taken
 //@ for _, a in ipairs(model.item) do filled = filled or has(a, "filled") end
+//@ -- Its first value is computed once, in front of it: turns go down from there, or it takes statements to say.
 //@ local function counted_from_first(loop)
 //@     return has(loop, "first") or fragment_uniform("f", loop.from).at ~= ""
 //@ end

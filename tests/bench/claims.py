@@ -380,7 +380,8 @@ def table(options):
             found = value(of, mode) if mode in modes else None
             held = found is not None and (found >= bound if sense == ">=" else found <= bound)
             missed += found is not None and not held
-            cells.append("" if found is None else (f"{found:.3f}" if found >= 0.1 else f"{found:.5f}") + ("" if held else ", missed"))
+            digits = 3 if found is None or found >= 0.1 else 5  # milliseconds of a launch are few
+            cells.append("" if found is None else f"{found:.{digits}f}" + ("" if held else ", missed"))
         if any(cells) or options.missing:
             print(f"| {what} | {sense} {bound:g} |", " | ".join(cells), "|")
     return 1 if missed else 0

@@ -169,6 +169,9 @@ for part in k_wait_empty k_wait_full k_read k_release v_wait_empty v_wait_full v
         --set B=1,T=70,G=1,S=3 --source "$work/broken.cu" >"$work/out" 2>&1 && grep -q '^FAILED.*hazards' "$work/out"
     ok $? "nsa_fwd by mma.sync: seen where $part waits for nothing" "$work/out"
 done
+"$program" run tests/programs/family_of_tiles.lua --device emu --hazards strict >"$work/out" 2>&1 &&
+    grep -q '^verified 16 cases of 4 kernels' "$work/out" && ! grep -q '^hazard' "$work/out"
+ok $? "what the family chooses goes together for tiles of an architecture and for stages that are said" "$work/out"
 # Where a block is one warp that copies its own keys: the lanes do not meet, or not wait for what they copied.
 "$program" gen specs/nsa.lua --kernel nsa_fwd_d32_b32 --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
 text=$work/gen/nsa_fwd_d32_b32.sm_90a.cu

@@ -2,7 +2,7 @@
 local M, N, K = dims "M N K"
 
 kernel "extents_below_zero" {
-  axes = "m n k", tile = { m = 128, n = 128, k = 64 }, grid = { m = M - 300, n = N - 300 }, arch = { sm_90a = {} },
+  axes = "m n k", tile = { m = 128, n = 128, k = 64 }, grid = { m = M - 300, n = N - 300 }, arch = { sm_90a = {}, sm_80 = {} },
   schedule = { order = "row" },
   A = tensor { M, K, dtype = "bf16" },
   B = tensor { N, K, dtype = "bf16" },
