@@ -87,7 +87,10 @@ end
 -- references, a list from 1 on.
 function lists.counted(block, many)
   local of = {}
-  function of.length(b, q, g, n) return lists.count(b, q, g, { T = n.T, S = many(n) }) end
+  function of.length(b, q, g, n)
+    local S = many(n)
+    return lists.measured(n.T) and S or lists.count(b, q, g, { T = n.T, S = S })
+  end
   function of.named(b, q, g, s, n)
     return lists[lists.measured(n.T) and "uniform" or "mixed"](b, q, g, s, block, n.T, many(n))
   end
