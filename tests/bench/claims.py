@@ -108,14 +108,14 @@ STEPS = {
     "backward": (200, backward((2048, 4096, 8192, 16384))),
     "sparse": (120, sparse(("nsa_fwd", "nsa_fwd_two", "nsa_union", "nsa_fwd_union", "nsa_fwd_near", "nsa_union_near",
                             "nsa_fwd_union_near", "nsa_fwd_union_two", "nsa_union_pairs", "nsa_fwd_union_pairs"))),
-    "sparse_shapes": (75, [*sparse(("nsa_fwd_d64_b32", "nsa_fwd_d32_b32", "nsa_fwd_d64_b64", "nsa_fwd_b32",
+    "sparse_shapes": (110, [*sparse(("nsa_fwd_d64_b32", "nsa_fwd_d32_b32", "nsa_fwd_d64_b64", "nsa_fwd_b32",
                                     "nsa_fwd_b128")),
                            *sparse(("nsa_fwd_d64_b32", "nsa_fwd_d32_b32"), "--hot"),
                            *sparse(("nsa_fwd",), *(word for t in SHORT for word in ("--set", f"B=4,T={t},G=4,S=16")),
                                    *(word for t in LONG for word in ("--set", f"B=1,T={t},G=4,S=16"))),
                            bench("specs/nsa_branches.lua", "--kernel", "nsa_window", *BURST, "--peer", "none",
                                  *(word for t in SHORT for word in ("--set", f"B=4,T={t},G=4,H=64,C={t}")))]),
-    "sparse_heads": (150, [*sparse(("nsa_fwd_h1", "nsa_fwd_h4")),
+    "sparse_heads": (200, [*sparse(("nsa_fwd_h1", "nsa_fwd_h4")),
                            *(bench("specs/nsa_kv.lua", "--kernel", f"nsa_{part}_{heads}", *BURST, "--peer", "none")
                              for heads in ("h1", "h4") for part in ("places", "queries", "kv", "combine"))]),
     "deformable": (140, [bench("specs/deform_attn.lua", "--kernel", "deform_attn_" + kernel, *BURST, "--peer", "none")
