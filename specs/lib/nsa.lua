@@ -175,6 +175,7 @@ end
 return {
   axes = "b h g q kv d u s n m",
   grid = "b g h q",
+  meaning = "kv q",
   tensors = {
     { "Q", axes = "b q g h d" },
     { "K", axes = "b kv g d" },

@@ -34,6 +34,7 @@ end
 return {
   axes = "b q g s c u kv",
   grid = "b g c",
+  meaning = "kv u s",
   tensors = {
     { "lists", axes = "b q g s" },
     { "lengths", axes = "b q g", optional = true },
