@@ -143,7 +143,7 @@ static void test_search(void **state)
                         "}\n"
                         "tuned \"gemm\" { gpu = \"Mock GPU\", arch = \"sm_90a\",\n"
                         "  { M = 8, N = 8, K = 8, mode = \"sustained\", use = { tile = { n = 64 } } },\n"
-                        "  { M = 64, N = 4096, K = 4096, mode = \"sustained\", use = { cluster = { m = 1, n = 2 }, "
+                        "  { M = 64, N = 4096, K = 4096, mode = \"sustained\", use = { cluster = { m = 1 }, "
                         "pipeline = "
                         "{ stages = 3 }, tile "
                         "= { k = 128, m = 64, n = 64 } }, us = 1.03 },\n"
