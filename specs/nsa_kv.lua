@@ -132,10 +132,12 @@ by_blocks("_b16", {
 })
 -- What others compare small groups at: 16 of 512 blocks for each of 32 heads of Q.
 by_blocks("_h1", {
-  heads = 1, slots = 16, stages = 3, run = { { B = 1, T = 70, G = 2 } }, run_kv = { { B = 1, T = 140, G = 2 } },
+  heads = 1, slots = 16, stages = 3, run = { { B = 1, T = 70, G = 2 } },
+  run_kv = { { B = 1, T = 400, G = 2 }, { B = 1, T = 20, G = 1 } },
   bench = { { B = 1, T = 32768, G = 32 } },
 })
 by_blocks("_h4", {
-  heads = 4, slots = 16, stages = 3, run = { { B = 1, T = 70, G = 2 } }, run_kv = { { B = 1, T = 70, G = 2 } },
+  heads = 4, slots = 16, stages = 3, run = { { B = 1, T = 70, G = 2 } },
+  run_kv = { { B = 1, T = 140, G = 2 }, { B = 1, T = 20, G = 1 } },
   bench = { { B = 1, T = 32768, G = 8 } },
 })
