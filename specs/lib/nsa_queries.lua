@@ -9,28 +9,26 @@ local function program(t, at, tile)
   if constant(extent "s") ~= tile.s then
     refuse("lists", "a list's blocks are a constant, tile.s; write a number, and leave s out of tile")
   end
-  local along = rows(span(0, tile.u))
-  local across = along:t()
+  -- A row is what a turn's queries say of the block, a column each.
+  local column = clamp(rows(span(0, tile.u)):t(), 0, tile.u - 1)
   local place = t.places[at.b][at.g][at.c]
   loop("q", range(at.c * tile.kv // tile.u * tile.u, extent "q", tile.u), {}, function(first)
-    local function times(i)
-      local q, sum = first + i, 0
-      local query = min(q, extent "q" - 1)
-      for s = 0, tile.s - 1 do
-        local named = eq(t.lists[at.b][query][at.g][s], at.c)
-        if given "lengths" then named = named & lt(s, t.lengths[at.b][query][at.g]) end
-        sum = sum + where(named, 1, 0)
-      end
-      return where(lt(q, extent "q") & le(at.c, q // tile.kv), sum, 0)
+    local q, times = first + column, 0
+    local query = min(q, extent "q" - 1)
+    for s = 0, tile.s - 1 do
+      local named = eq(t.lists[at.b][query][at.g][s], at.c)
+      if given "lengths" then named = named & lt(s, t.lengths[at.b][query][at.g]) end
+      times = times + where(named, 1, 0)
     end
-    local mine = row_max(where(ge(across, 0), times(along), 0)) -- looked up once a row, and once a column
-    local other = column_max(where(ge(along, 0), times(across), 0))
+    times = where(lt(q, extent "q") & le(at.c, q // tile.kv), times, 0)
 
-    local before = column_sum(where(lt(along, across) & gt(mine, 0), 1, 0))
-    local here = eq(before, along) & gt(other, 0)
+    -- Sorted, those that see the block stand first; what is behind them is beyond the span's end.
+    local base = tile.s + 1
+    local value = where(gt(times, 0), column * base + times, tile.u * base)
+    local listed = row_segment_max(value, row_rank(value))
     local into = span(place[first // tile.u], tile.u, place[first // tile.u + 1])
-    store(t.queries, at.b, at.g, into, row_sum(where(here, first + across, 0)))
-    store(t.times, at.b, at.g, into, row_sum(where(here, other, 0)))
+    store(t.queries, at.b, at.g, into, first + listed // base)
+    store(t.times, at.b, at.g, into, listed % base)
   end)
 end
 
@@ -47,6 +45,6 @@ return {
   },
   program = program,
   sizes = function(arch, said, extent)
-    return { q = 1, s = extent.s or 16, c = 1, u = 64, kv = 64, why = "a turn's queries are compared with each other" }
+    return { q = 1, s = extent.s or 16, c = 1, u = 64, kv = 64, why = "a turn's queries are sorted in one row" }
   end,
 }
