@@ -183,11 +183,13 @@ for bug in '/^    __syncwarp();$/d' 's/cp.async.wait_group 1/cp.async.wait_group
         --complete late --source "$work/broken.cu" >"$work/out" 2>&1 && grep -q '^FAILED.*hazards' "$work/out"
     ok $? "nsa_fwd_d32_b32: seen where '$bug'" "$work/out"
 done
-# A row is taken for one of its neighbour's sequence. What stands behind a list counts; what a query names twice is
-# summed up once; a key that is the query's own is not seen; a list is another query's; what a block weighs is not told;
-# what it gives is taken twice, or from another place; lists are written a place on; a turn takes what the one before it
-# does.
-"$program" gen specs/nsa.lua --kernel nsa_fwd_varlen_b16 --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+# A row is taken for one of its neighbour's sequence; rows behind a query's heads are stored. What stands behind a list
+# counts; what a query names twice is summed up once; a key that is the query's own is not seen; a list is another
+# query's; what a block weighs is not told; what it gives is taken twice, or from another place; lists are written a
+# place on; a turn takes what the one before it does.
+for kernel in nsa_fwd_varlen_b16 nsa_fwd_h4; do
+    "$program" gen specs/nsa.lua --kernel "$kernel" --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+done
 for spec in nsa_kv nsa_bwd; do "$program" gen specs/$spec.lua --arch sm_90a -o "$work/gen" >"$work/out" 2>&1; done
 while IFS='|' read -r kernel bug; do
     text=$work/gen/$kernel.sm_90a.cu
@@ -198,6 +200,7 @@ while IFS='|' read -r kernel bug; do
     ok $? "$kernel: seen where '$bug'" "$work/out"
 done <<'END'
 nsa_fwd_varlen_b16|s/sequence_at(args, at_b, at_q)/sequence_at(args, at_b, at_q - 1)/
+nsa_fwd_h4|s/const int p5 = at_q + 1;/const int p5 = at_q + 4;/
 nsa_bwd_dkdv_b16|s/ = min(e[0-9]*, 0ll);/ = 0;/
 nsa_bwd_dkdv_b16|s/ew_log2((float)e[0-9]*)/0.0f/
 nsa_bwd_dkdv_b16|s/(float)row <= __shfl/(float)row < __shfl/
