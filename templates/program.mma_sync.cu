@@ -112,6 +112,10 @@ ${banner}
 //@ for _, t in ipairs(copied) do
 //@ include "blocks/tile_chunk.cuh" tensor = t
 
+//@     if not bulk and has(t, "cache") then
+//@ include "blocks/prefetch.cuh" tensor = t, extent = plan.extent[t.name], threads = launch.block
+
+//@     end
 //@ end
 //@ for _, r in ipairs(bulk and {} or ring) do
 //@     for _, name in ipairs(r.tensor) do
@@ -260,6 +264,11 @@ ${entry}(const __grid_constant__ arguments args)
 //@     end
     const u32 warp_m = warp % ${pipeline.warps_m};
 //@ else
+//@     for _, t in ipairs(copied) do
+//@         if has(t, "cache") then
+    ${t.name}_prefetch(args);
+//@         end
+//@     end
 //@     if plan.launch.programmatic then
     dependency_wait();
     if (threadIdx.x == 0)

@@ -93,12 +93,17 @@ int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int row
 int pipeline_cached(struct pipeline *x, int tensor)
 {
     struct plan_tensor *t = &x->plan->tensor[tensor];
-    for (int i = 0; i < x->l->kernel->cache_count; i++)
-        if (x->l->kernel->cache[i].tensor == tensor && t->access == PLAN_ACCESS_TMA && !t->cache) {
-            t->cache = x->l->kernel->cache[i].word;
+    const bool copied = !x->bulk && x->d.synchronous && t->access != PLAN_ACCESS_TMA && !t->pointers;
+    for (int i = 0; i < x->l->kernel->cache_count; i++) {
+        const struct spec_cache *said = &x->l->kernel->cache[i];
+        const bool fits = strcmp(said->word, "prefetch") == 0 ? copied : t->access == PLAN_ACCESS_TMA;
+        if (said->tensor == tensor && fits && !t->cache) {
+            t->cache = said->word;
             field_reads_add(&x->plan->reads, FIELD_CACHE, i);
-            return family_reason(x->plan, plan_text(x->plan, "cache.%s", t->name), t->cache, "the spec says so");
+            return family_reason(x->plan, plan_text(x->plan, "cache.%s", t->name), t->cache, "%s",
+                                 said->why ? said->why : "the spec says so");
         }
+    }
     return 0;
 }
 
