@@ -290,8 +290,9 @@ void *tw_alloc(struct tw_runtime *rt, size_t bytes)
 
 void *tw_alloc_zeroed(struct tw_runtime *rt, size_t bytes)
 {
+    if (rt->memory.alloc == libc_alloc) /* fresh pages are zeros: of gigabytes none is touched before it is used */
+        return calloc(1, bytes ? bytes : 1);
     void *pointer = tw_alloc(rt, bytes);
-
     if (pointer)
         memset(pointer, 0, bytes ? bytes : 1);
     return pointer;

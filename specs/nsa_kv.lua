@@ -130,3 +130,12 @@ by_blocks("_b16", {
   run = { { B = 1, T = 70, G = 2 }, { B = 1, T = 19, G = 2 } },
   run_kv = { { B = 1, T = 115, G = 2 }, { B = 1, T = 19, G = 2 } },
 })
+-- What others compare small groups at: 16 of 512 blocks for each of 32 heads of Q.
+by_blocks("_h1", {
+  heads = 1, slots = 16, stages = 3, run = { { B = 1, T = 70, G = 2 } }, run_kv = { { B = 1, T = 140, G = 2 } },
+  bench = { { B = 1, T = 32768, G = 32 } },
+})
+by_blocks("_h4", {
+  heads = 4, slots = 16, stages = 3, run = { { B = 1, T = 70, G = 2 } }, run_kv = { { B = 1, T = 70, G = 2 } },
+  bench = { { B = 1, T = 32768, G = 8 } },
+})

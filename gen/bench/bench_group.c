@@ -110,13 +110,17 @@ static int launch_for_trial(void *context, const struct launcher_arguments *argu
 static int verify_at(struct bench_part *part, const int64_t *symbol, struct tw_error *error)
 {
     struct bench *b = part->group->bench;
+    const unsigned char *given_by[BENCH_TENSORS] = {NULL}; /* at the sizes that are timed, what is timed */
+    for (int t = 0; t < part->unit->plan.tensor_count && symbol == part->symbol; t++)
+        given_by[t] = part->group->buffer[part->buffer[t]].host;
     const struct trial_request request = {.compile = &b->compile,
                                           .device = b->device,
                                           .unit = part->unit, /* its set-up's program says what is rounded */
                                           .symbol = symbol,
                                           .inputs = INPUTS_NORMAL,
                                           .seed = 1,
-                                          .fill_most = SPEC_FILL_TIMED};
+                                          .fill_most = SPEC_FILL_TIMED,
+                                          .given = given_by};
     struct trial_way way = {.launch = launch_for_trial, .context = part->kernel->launcher};
     struct trial_result result = {0};
     struct trial trial;

@@ -5,6 +5,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "read/processes.h"
+
 #define MOST_INSTRUCTIONS 2000000000 /* they compute, element by element */
 #define TYPE_VIEW "tensor of the reference"
 
@@ -169,9 +171,13 @@ struct fill_call {
     const struct spec_kernel *kernel;
     const struct spec_tensor *tensor;
     const int64_t *dims;
-    int64_t most;
+    int64_t extent[SPEC_MAX_RANK];
+    int64_t first, end; /* elements to be written */
     double *to;
 };
+
+/* Elements that are worth a process: some tenths of a second. */
+enum { FILL_PROCESS = 1 << 17 };
 
 /* The function returned no number: an error at the line where it begins. */
 static int refuse_result(lua_State *L, const struct spec_tensor *t)
@@ -190,22 +196,19 @@ static int fill(lua_State *L)
 {
     const struct fill_call *c = lua_touserdata(L, 1);
     const struct spec_tensor *t = c->tensor;
-    int64_t at[SPEC_MAX_RANK] = {0}, extent[SPEC_MAX_RANK], count = 1;
-    for (int d = 0; d < t->rank; d++) {
-        if (!expr_eval_int(&c->kernel->shape, t->dim[d], c->dims, &extent[d]))
-            return luaL_error(L, "the extent of dim %d of %s overflows", d + 1, t->name);
-        count *= extent[d];
-    }
+    int64_t at[SPEC_MAX_RANK] = {0}, rest = c->first;
     push_dims(L, c->spec, c->dims);
     int n = lua_gettop(L);
     for (int d = 0; d < t->rank; d++) {
-        lua_pushinteger(L, extent[d]);
+        lua_pushinteger(L, c->extent[d]);
         lua_rawseti(L, n, d + 1);
     }
+    for (int d = t->rank - 1; d >= 0 && rest; d--) {
+        at[d] = rest % c->extent[d];
+        rest /= c->extent[d];
+    }
     luaL_checkstack(L, SPEC_MAX_RANK + 4, "fill");
-    const int64_t slice = t->rank > 0 && extent[0] > 0 ? count / extent[0] : count;
-    const int64_t own = count <= c->most ? count : slice > c->most ? slice : c->most / slice * slice;
-    for (int64_t e = 0; e < own; e++) {
+    for (int64_t e = c->first; e < c->end; e++) {
         lua_rawgeti(L, LUA_REGISTRYINDEX, t->lua_fill);
         for (int d = 0; d < t->rank; d++)
             lua_pushinteger(L, at[d]);
@@ -215,12 +218,35 @@ static int fill(lua_State *L)
             return refuse_result(L, t);
         c->to[e] = lua_tonumber(L, -1);
         lua_settop(L, n);
-        for (int d = t->rank - 1; d >= 0 && ++at[d] == extent[d]; d--)
+        for (int d = t->rank - 1; d >= 0 && ++at[d] == c->extent[d]; d--)
             at[d] = 0;
     }
-    for (int64_t e = own; e < count; e++)
-        c->to[e] = c->to[e - own];
     return 0;
+}
+
+static int fill_elements(struct spec_store *store, struct fill_call *c, struct sandbox_error *error)
+{
+    sandbox_set_instruction_limit(store->sandbox, MOST_INSTRUCTIONS);
+    sandbox_compute(store->sandbox, true);
+    int status = sandbox_protect(store->sandbox, fill, c, error);
+    sandbox_compute(store->sandbox, false);
+    return status;
+}
+
+struct fill_share {
+    struct spec_store *store;
+    const struct fill_call *call;
+};
+
+static bool fill_share(void *context, double *to, int64_t first, int64_t end)
+{
+    const struct fill_share *s = context;
+    struct fill_call own = *s->call;
+    struct sandbox_error error;
+    own.to = to;
+    own.first = first;
+    own.end = end;
+    return fill_elements(s->store, &own, &error) == SANDBOX_OK;
 }
 
 int spec_run_fill(struct spec *spec, int kernel, int tensor, const int64_t *dims, int64_t most, double *to,
@@ -228,15 +254,27 @@ int spec_run_fill(struct spec *spec, int kernel, int tensor, const int64_t *dims
 {
     struct spec_store *store = spec->arena;
     const struct spec_kernel *k = &spec->kernel[kernel];
-    struct fill_call c = {
-        .spec = spec, .kernel = k, .tensor = &k->tensor[tensor], .dims = dims, .most = most, .to = to};
+    const struct spec_tensor *t = &k->tensor[tensor];
+    struct fill_call c = {.spec = spec, .kernel = k, .tensor = t, .dims = dims, .to = to};
+    int64_t count = 1;
     char path[160];
     struct sandbox_error error;
-    sandbox_set_instruction_limit(store->sandbox, MOST_INSTRUCTIONS);
-    sandbox_compute(store->sandbox, true);
-    int status = sandbox_protect(store->sandbox, fill, &c, &error);
-    sandbox_compute(store->sandbox, false);
-    snprintf(path, sizeof path, "%s.fill", c.tensor->name);
+    snprintf(path, sizeof path, "%s.fill", t->name);
+    for (int d = 0; d < t->rank; d++) {
+        if (!expr_eval_int(&k->shape, t->dim[d], dims, &c.extent[d])) {
+            diag_report(diags, DIAG_ERROR, k->loc, k->name, path, NULL, "the extent of dim %d overflows", d + 1);
+            return 1;
+        }
+        count *= c.extent[d];
+    }
+    const int64_t slice = t->rank > 0 && c.extent[0] > 0 ? count / c.extent[0] : count;
+    c.end = count <= most ? count : slice > most ? slice : most / slice * slice;
+    struct fill_share share = {store, &c};
+    const struct processes processes = {.count = c.end, .least = FILL_PROCESS, .write = fill_share, .context = &share};
+    /* What goes wrong in a process is found again, and told, without it. */
+    int status = processes_compute(&processes, to) ? SANDBOX_OK : fill_elements(store, &c, &error);
+    for (int64_t e = c.end; e < count && status == SANDBOX_OK; e++)
+        to[e] = to[e - c.end];
     if (status == SANDBOX_FAULT)
         sandbox_report(store->sandbox, diags, &error, k->name, path);
     return status == SANDBOX_OK ? 0 : status == SANDBOX_FAULT ? 1 : 3;

@@ -245,7 +245,8 @@ int spec_run_reference(struct spec *spec, int kernel, const int64_t *dims, doubl
 /* What a tensor whose `fill` is a function(i, j, ..., n) holds: it is called for each element with its 0-based indices,
  * outermost first, and n: n.NAME is a dim, n[1], n[2], ... the tensor's extents. `to` receives its numbers, row-major
  * in the tensor's dims. Of more than `most` it is called for as many whole slices of the outermost dim as stay below
- * that, and at least one; they repeat. Returns 0, or 1 with the fault in `diags`, 3 out of memory. */
+ * that, and at least one; they repeat. Of many elements processes have a part each, so that no call may build on what
+ * another one left. Returns 0, or 1 with the fault in `diags`, 3 out of memory. */
 int spec_run_fill(struct spec *spec, int kernel, int tensor, const int64_t *dims, int64_t most, double *to,
                   struct diag_set *diags);
 enum { SPEC_FILL_TIMED = 1 << 23 }; /* `most` where a kernel is timed: some seconds of Lua */

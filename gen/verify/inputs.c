@@ -16,6 +16,12 @@ struct job {
     unsigned char *to;
 };
 
+struct pair {
+    bool known;
+    uint64_t even;
+    double radius, angle;
+};
+
 static uint64_t mix(uint64_t z)
 {
     z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -46,13 +52,17 @@ static double uniform(uint64_t key, uint64_t counter)
     return (double)((inputs_random(key, counter) >> 11) + 1) * 0x1p-53;
 }
 
-/* Box-Muller: elements 2i and 2i + 1 share a radius and an angle. */
-static double normal(uint64_t key, int64_t element)
+/* Box-Muller: elements 2i and 2i + 1 share a radius and an angle, which *pair holds from the first to the second. */
+static double normal(uint64_t key, int64_t element, struct pair *pair)
 {
     uint64_t even = (uint64_t)element & ~UINT64_C(1);
-    double radius = sqrt(-2.0 * log(uniform(key, even)));
-    double angle = 6.283185307179586476925 * uniform(key, even + 1);
-    return radius * (element & 1 ? sin(angle) : cos(angle));
+    if (!pair->known || pair->even != even) {
+        pair->radius = sqrt(-2.0 * log(uniform(key, even)));
+        pair->angle = 6.283185307179586476925 * uniform(key, even + 1);
+        pair->even = even;
+        pair->known = true;
+    }
+    return pair->radius * (element & 1 ? sin(pair->angle) : cos(pair->angle));
 }
 
 static double integer(const struct job *job, int64_t element)
@@ -72,7 +82,7 @@ static double document(const struct job *job, int64_t row, int64_t x, int64_t le
     return (double)before;
 }
 
-static double value_of(const struct job *job, int64_t element, const struct shape_walk *walk)
+static double value_of(const struct job *job, int64_t element, const struct shape_walk *walk, struct pair *pair)
 {
     int inner = job->shape->rank - 1;
     int64_t length = inner >= 0 ? job->shape->extent[inner] : 1;
@@ -80,7 +90,7 @@ static double value_of(const struct job *job, int64_t element, const struct shap
         return job->inputs->values[element];
     switch (job->fill.kind) {
     case FILL_NORMAL:
-        return job->inputs->scale * normal(job->inputs->key, element);
+        return job->inputs->scale * normal(job->inputs->key, element, pair);
     case FILL_INTEGERS:
         return integer(job, element);
     case FILL_IOTA:
@@ -99,10 +109,11 @@ static void write_block(void *context, int64_t block)
     const struct job *job = context;
     int64_t first, end;
     struct shape_walk walk;
+    struct pair pair = {0};
 
     end = shape_seek_block(&walk, job->shape, block, job->count, &first);
     for (int64_t i = first; i < end; i++, shape_next(&walk))
-        tw_dtype_store(job->dtype, job->to + (size_t)walk.offset * job->bytes, value_of(job, i, &walk));
+        tw_dtype_store(job->dtype, job->to + (size_t)walk.offset * job->bytes, value_of(job, i, &walk, &pair));
 }
 
 /* What a tensor holds of which nothing is said. */

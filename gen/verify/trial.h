@@ -20,6 +20,8 @@ struct trial_request {
     enum inputs_kind inputs;
     uint64_t seed;
     int64_t fill_most;               /* of spec_run_fill; 0: fills that are functions are called for all elements */
+    const unsigned char *const *given; /* by tensor: an input's bytes, in the layout of the trial; NULL, as of all of
+                                          them: it is drawn */
     bool padded;                     /* rows farther apart than dense, where strides are arguments */
     int (*stop)(void *context);      /* as struct program_reference's, or NULL */
     void *stop_context;

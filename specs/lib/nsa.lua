@@ -35,11 +35,12 @@
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
 local function program(t, at, tile)
-  -- Rows that fill no instruction are of queries behind the item's, which do not count.
-  local fill = tile.m // tile.h
+  -- Rows that fill no instruction are of queries behind the item's: they are brought and computed, and not stored.
+  local fill = math.max(tile.m // tile.h, tile.q)
   local queries = fill > tile.q and span(at.q, fill, at.q + tile.q) or span(at.q, tile.q)
   local rows_of = { b = at.b, q = queries, g = at.g, h = span(at.h, tile.h), d = all }
-  local q = load(t.Q, places(t.Q, rows_of)):as "q"
+  local brought = { b = at.b, q = span(at.q, fill), g = at.g, h = span(at.h, tile.h), d = all }
+  local q = load(t.Q, places(t.Q, brought)):as "q"
   local scale = given "scale" and t.scale or rsqrt(extent "d")
   local shift = (given "lengths" and t.lengths[at.b] or extent "kv") - extent "q" -- from a row of Q to its token
   local u, count, first, behind = at.q // tile.q, extent "s", 0, nil
@@ -164,10 +165,11 @@ local function sizes(arch, said, extent, bytes)
   size.m = filled(said.instruction == "mma.sync" and 16 or 64)
   size.why = "a query's heads are rows of one tile, a block its keys"
   if arch ~= "sm_90a" and arch ~= "sm_100a" or bytes.K ~= 2 then return size end
-  local whole, how = rows % 16 == 0 and rows <= 32 and (said.m or rows) == rows, nil -- of bulk copies
+  local m = 16 % h == 0 and rows <= 16 and 16 or rows -- rows behind a query's heads are of none
+  local whole, how = m % 16 == 0 and m <= 32 and (said.m or m) == m, nil -- of bulk copies
   if whole and said.instruction ~= "wgmma" and not bytes.starts_kv then
-    how = by_warps(rows, kv, d, extent.s, said, bytes.times)
-    if how then size.m, size.s = rows, math.min(extent.s or 16, 16) end
+    how = by_warps(m, kv, d, extent.s, said, bytes.times)
+    if how then size.m, size.s = m, math.min(extent.s or 16, 16) end
   end
   if not how and said.instruction ~= "mma.sync" and (said.m or size.m) == 64 then how = by_two(kv, d, said) end
   for field, value in pairs(how or {}) do size[field] = value end

@@ -87,7 +87,10 @@ end
 -- references, a list from 1 on.
 function lists.counted(block, many)
   local of = {}
-  function of.length(b, q, g, n) return lists.count(b, q, g, { T = n.T, S = many(n) }) end
+  function of.length(b, q, g, n)
+    local S = many(n)
+    return lists.measured(n.T) and S or lists.count(b, q, g, { T = n.T, S = S })
+  end
   function of.named(b, q, g, s, n)
     return lists[lists.measured(n.T) and "uniform" or "mixed"](b, q, g, s, block, n.T, many(n))
   end
@@ -106,36 +109,42 @@ function lists.turned(entry, slots, block, chunk)
   local found = {}
   local function look(b, g, n)
     if found.b == b and found.g == g and found.T == n.T then return found end
-    found = { b = b, g = g, T = n.T, places = {}, queries = {}, times = {} }
-    local named, below = {}, 0
-    for c = 0, (n.T + block - 1) // block - 1 do named[c] = { all = 0 } end
-    for q = 0, n.T - 1 do
-      for s = 0, slots - 1 do
-        local x = entry(b, q, g, s, n)
-        if x >= 0 and x <= q // block then
-          local of = named[x]
-          if of[#of] == nil or of[#of].q ~= q then of[#of + 1] = { q = q, times = 0 } end
-          of[#of].times, of.all = of[#of].times + 1, of.all + 1
+    found = { b = b, g = g, T = n.T, places = {}, listed = {} }
+    local places, listed, at, last, below = found.places, found.listed, {}, {}, 0
+    local function each(to)
+      for q = 0, n.T - 1 do
+        if q % chunk == 0 then to(nil, q // chunk) end
+        for s = 0, slots - 1 do
+          local x = entry(b, q, g, s, n)
+          if x >= 0 and x <= q // block then to(x, q) end
         end
       end
     end
-    for c = 0, #named do
-      local places, i = {}, 0
-      for u = 0, (n.T + chunk - 1) // chunk do
-        while i < #named[c] and named[c][i + 1].q < u * chunk do i = i + 1 end
-        places[u] = below + i
-      end
-      for k, one in ipairs(named[c]) do
-        found.queries[below + k - 1], found.times[below + k - 1] = one.q, one.times
-      end
-      found.places[c], below = places, below + named[c].all
+    for c = 0, (n.T + block - 1) // block - 1 do at[c], places[c] = 0, {} end
+    each(function(x) if x then at[x] = at[x] + 1 end end) -- how many places each has
+    for c = 0, #at do at[c], below = below, below + at[c] end
+    for i = 1, below do listed[i] = 0 end -- times and the query behind them, 7 bits and the rest; 0: none
+    local function turn(u)
+      for c = 0, #at do places[c][u] = at[c] end
     end
+    each(function(x, q)
+      if not x then return turn(q) end
+      if last[x] ~= q then at[x], last[x], listed[at[x] + 1] = at[x] + 1, q, q << 7 end
+      listed[at[x]] = listed[at[x]] + 1
+    end)
+    turn((n.T + chunk - 1) // chunk)
     return found
   end
   return {
     places = function(b, g, c, u, n) return look(b, g, n).places[c][u] end,
-    queries = function(b, g, i, n) return look(b, g, n).queries[i] end,
-    times = function(b, g, i, n) return look(b, g, n).times[i] end,
+    queries = function(b, g, i, n)
+      local one = look(b, g, n).listed[i + 1] or 0
+      return one > 0 and one >> 7 or nil
+    end,
+    times = function(b, g, i, n)
+      local one = look(b, g, n).listed[i + 1] or 0
+      return one > 0 and one & 127 or nil
+    end,
   }
 end
 

@@ -15,15 +15,20 @@ or a claim is missed.
 import argparse
 import json
 import math
+import os
 import pathlib
 import subprocess
 import sys
 import time
 
+# Tensors of gigabytes: their memory in large pages.
+ENVIRONMENT = {**os.environ, "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
-SHORT = (128, 256, 512, 1024, 2048, 4096)  # of sparse attention, of which others have published figures
+# Of sparse attention, of which others have published figures: by fla, by XunhaoLai.
+SHORT = (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
+LONG = (2048, 4096, 8192, 16384, 32768, 65536)
 
 
 def bench(spec, *more):
@@ -103,12 +108,16 @@ STEPS = {
     "backward": (200, backward((2048, 4096, 8192, 16384))),
     "sparse": (120, sparse(("nsa_fwd", "nsa_fwd_two", "nsa_union", "nsa_fwd_union", "nsa_fwd_near", "nsa_union_near",
                             "nsa_fwd_union_near", "nsa_fwd_union_two", "nsa_union_pairs", "nsa_fwd_union_pairs"))),
-    "sparse_shapes": (75, [*sparse(("nsa_fwd_d64_b32", "nsa_fwd_d32_b32", "nsa_fwd_d64_b64", "nsa_fwd_b32",
+    "sparse_shapes": (110, [*sparse(("nsa_fwd_d64_b32", "nsa_fwd_d32_b32", "nsa_fwd_d64_b64", "nsa_fwd_b32",
                                     "nsa_fwd_b128")),
                            *sparse(("nsa_fwd_d64_b32", "nsa_fwd_d32_b32"), "--hot"),
-                           *sparse(("nsa_fwd",), *(word for t in SHORT for word in ("--set", f"B=4,T={t},G=4,S=16"))),
+                           *sparse(("nsa_fwd",), *(word for t in SHORT for word in ("--set", f"B=4,T={t},G=4,S=16")),
+                                   *(word for t in LONG for word in ("--set", f"B=1,T={t},G=4,S=16"))),
                            bench("specs/nsa_branches.lua", "--kernel", "nsa_window", *BURST, "--peer", "none",
                                  *(word for t in SHORT for word in ("--set", f"B=4,T={t},G=4,H=64,C={t}")))]),
+    "sparse_heads": (200, [*sparse(("nsa_fwd_h1", "nsa_fwd_h4")),
+                           *(bench("specs/nsa_kv.lua", "--kernel", f"nsa_{part}_{heads}", *BURST, "--peer", "none")
+                             for heads in ("h1", "h4") for part in ("places", "queries", "kv", "combine"))]),
     "deformable": (140, [bench("specs/deform_attn.lua", "--kernel", "deform_attn_" + kernel, *BURST, "--peer", "none")
                          for kernel in ("fp16", "fp16_uniform", "fp16_softmax", "fp16_softmax_uniform", "fp32_heads",
                                         "fp32_heads_uniform")]),
@@ -153,7 +162,7 @@ def run(commands, program, out, name, until):
             words = [word.format(program=program, json=part) for word in command]
             print("$", *words, file=log, flush=True)
             try:
-                text = subprocess.run(words, cwd=TOP, stdout=subprocess.PIPE, stderr=log, check=True, text=True,
+                text = subprocess.run(words, cwd=TOP, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=log, check=True, text=True,
                                       timeout=max(1, until - time.monotonic())).stdout
                 rows += json.loads(part.read_text() if part.exists() else text)
             except (OSError, ValueError, subprocess.SubprocessError) as error:

@@ -219,6 +219,37 @@ static void test_fill_repeats(void **state)
     diag_free(&diags);
 }
 
+/* Many numbers are those that few are, whoever computes them; what is wrong with one is told. */
+static void test_fill_by_many(void **state)
+{
+    (void)state;
+    enum { ROWS = 700, COLUMNS = 503 };
+    static const char text[] =
+        "local R, C = dims \"R C\"\nkernel \"k\" {\n  axes = \"r c\", grid = { r = R, c = C },\n"
+        "  x = tensor { R, C, dtype = \"fp32\", fill = function(r, c, n) return 1000 * r + c + n.R end },\n"
+        "  z = tensor { R, C, dtype = \"fp32\", fill = function(r, c) return r + c < 1200 and 1 or {} end },\n"
+        "  y = tensor { R, C, dtype = \"fp32\", out = true }, tile = { r = 8, c = 8 },\n"
+        "  arch = { sm_80 = {} }, run = { { R = 1, C = 1 } },\n"
+        "  program = function(t, at, tile)\n"
+        "    local r, c = span(at.r, tile.r), span(at.c, tile.c)\n"
+        "    store(t.y, r, c, load(t.x, r, c) + load(t.z, r, c))\n  end }\n";
+    struct spec spec;
+    struct diag_set diags = {0};
+    const int64_t dims[] = {ROWS, COLUMNS};
+    double *to = calloc(ROWS * COLUMNS, sizeof *to);
+    assert_non_null(to);
+    assert_int_equal(spec_read(sample_write("fill.lua", text), &sample_options, &spec, &diags), 0);
+    assert_int_equal(spec_run_fill(&spec, 0, 0, dims, INT64_MAX, to, &diags), 0);
+    for (int e = 0; e < ROWS * COLUMNS; e++)
+        assert_true(to[e] == 1000 * (e / COLUMNS) + e % COLUMNS + ROWS);
+    assert_int_equal(diags.errors, 0);
+    assert_int_equal(spec_run_fill(&spec, 0, 1, dims, INT64_MAX, to, &diags), 1);
+    assert_int_equal(diags.errors, 1);
+    free(to);
+    spec_free(&spec);
+    diag_free(&diags);
+}
+
 static void test_template(void **state)
 {
     (void)state;
@@ -607,6 +638,7 @@ int main(void)
         cmocka_unit_test(test_whole),
         cmocka_unit_test(test_functions),
         cmocka_unit_test(test_fill_repeats),
+        cmocka_unit_test(test_fill_by_many),
         cmocka_unit_test(test_template),
         cmocka_unit_test(test_faults),
         cmocka_unit_test(test_fused_faults),
