@@ -112,10 +112,6 @@ ${banner}
 //@ for _, t in ipairs(copied) do
 //@ include "blocks/tile_chunk.cuh" tensor = t
 
-//@     if not bulk and has(t, "cache") then
-//@ include "blocks/prefetch.cuh" tensor = t, extent = plan.extent[t.name], threads = launch.block
-
-//@     end
 //@ end
 //@ for _, r in ipairs(bulk and {} or ring) do
 //@     for _, name in ipairs(r.tensor) do
@@ -163,6 +159,7 @@ ${banner}
 //@     warps = pipeline.warps_m * pipeline.warps_n, by_pairs = plan.by_pairs[mma.name] == 1
 
 //@ end
+//@ include "blocks/prefetches.cuh" model = plan, threads = launch.block
 //@ local sizes = {}
 //@ for _, a in ipairs(item) do sizes[a.axis] = 1 end
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = sizes
@@ -265,7 +262,7 @@ ${entry}(const __grid_constant__ arguments args)
     const u32 warp_m = warp % ${pipeline.warps_m};
 //@ else
 //@     for _, t in ipairs(copied) do
-//@         if has(t, "cache") then
+//@         if has(t, "prefetch") then
     ${t.name}_prefetch(args);
 //@         end
 //@     end

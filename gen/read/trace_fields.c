@@ -591,7 +591,8 @@ static void read_direction(struct reader *r, const char *name, const char *path)
         (struct spec_direction){k->program->op[loop].name, down, reader_locate(r, path, AT_VALUE)};
 }
 
-const char *const spec_cache_words[] = {"evict_first", "evict_last", "prefetch", NULL};
+const char *const spec_cache_words[] = {"evict_first",          "evict_last",          "prefetch",
+                                        "prefetch_evict_first", "prefetch_evict_last", NULL};
 
 /* The word on top of the stack. */
 static void read_cache(struct reader *r, const char *name, const char *path)

@@ -79,8 +79,8 @@ struct spec_direction {
     struct diag_loc loc;
 };
 
-/* cache = { B = "evict_first" }: how the L2 keeps what loads bring of the tensor; "prefetch": the blocks that begin
- * first ask it for all of the tensor. One of spec_cache_words. */
+/* cache = { B = "evict_first" }: how the L2 keeps what loads bring of the tensor; "prefetch": it is asked for what is
+ * read first of it when blocks begin; "prefetch_evict_first": both. One of spec_cache_words. */
 struct spec_cache {
     int tensor;
     const char *word;

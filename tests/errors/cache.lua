@@ -23,10 +23,10 @@ kernel "cp_async" {
 }
 kernel "bulk" {
   family = "gemm",
-  A      = tensor { M, K, dtype = "bf16" },
+  A      = tensor { K, M, axes = "k m", dtype = "bf16" },
   B      = tensor { N, K, dtype = "bf16" },
   D      = tensor { M, N, dtype = "bf16" },
-  cache  = { A = "prefetch" },
+  cache  = { A = "prefetch", B = "prefetch_evict_first", D = "prefetch_evict_last" },
   arch   = { sm_90a = {} },
 }
 local R, C = dims "R C"
