@@ -40,7 +40,8 @@ local function by_blocks(suffix, own)
 
   kernel_of("places", {
     family = "nsa_places",
-    lists = named(), lengths = lengths(), places = places(), tile = { u = QUERIES, kv = block },
+    lists = named(), lengths = lengths(), places = places(),
+    tile = { u = QUERIES, kv = block, c = own.together }, run = own.together and own.run_kv,
     reference = each(function(t, n, b, g)
       for c = 0, (n.T + block - 1) // block - 1 do
         for u = 0, (n.T + QUERIES - 1) // QUERIES do t.places[b][g][c][u] = turned.places(b, g, c, u, n) end
@@ -132,10 +133,12 @@ by_blocks("_b16", {
 })
 -- What others compare small groups at: 16 of 512 blocks for each of 32 heads of Q.
 by_blocks("_h1", {
-  heads = 1, slots = 16, stages = 3, run = { { B = 1, T = 70, G = 2 } }, run_kv = { { B = 1, T = 140, G = 2 } },
+  heads = 1, slots = 16, stages = 3, together = 4, run = { { B = 1, T = 70, G = 2 } },
+  run_kv = { { B = 1, T = 400, G = 2 }, { B = 1, T = 20, G = 1 } },
   bench = { { B = 1, T = 32768, G = 32 } },
 })
 by_blocks("_h4", {
-  heads = 4, slots = 16, stages = 3, run = { { B = 1, T = 70, G = 2 } }, run_kv = { { B = 1, T = 70, G = 2 } },
+  heads = 4, slots = 16, stages = 3, run = { { B = 1, T = 70, G = 2 } },
+  run_kv = { { B = 1, T = 140, G = 2 }, { B = 1, T = 20, G = 1 } },
   bench = { { B = 1, T = 32768, G = 8 } },
 })

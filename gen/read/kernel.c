@@ -633,6 +633,7 @@ void read_kernel(struct reader *r, int table)
         module_peer(r, table);
     else
         peer_field(r, table);
+    k->meaning = module ? module_family(r, k->family)->meaning : NULL;
     reader_aside_end(r, aside, false);
     if (module)
         lua_pop(L, 1);

@@ -4,6 +4,8 @@
  *   grid       "m n": the axes along which items run, their extents those of the tensors
  *   extents    "m": those of them for which a kernel may say another, grid = { m = M }, where data cut what tensors
  *              hold
+ *   meaning    "kv": axes whose tile says what is computed, as the keys of a block that lists name do; `tune` offers
+ *              none beside the kernel's own
  *   tensors    { { "A", axes = "m k" }, { "D", axes = "m n", out = true }, { "C", axes = "m n", optional = true } };
  *              with fill = function(i, j, ..., n), what `run` puts there where a kernel does not say; with
  *              any_order = true where the program takes its dims in any order: extents then decide it, or
@@ -239,7 +241,7 @@ static void read_peer(struct reader *r, const char *module, struct spec_family *
 
 static void check_words(struct reader *r, const char *module)
 {
-    static const char *const known[] = {"axes", "constants", "extents", "fields", "functions", "grid",
+    static const char *const known[] = {"axes", "constants", "extents", "fields", "functions", "grid", "meaning",
                                         "peer", "program",   "scalars", "sizes",  "tensors",   NULL};
     int count;
     struct key *key = sorted_keys(r, lua_gettop(r->L), &count);
@@ -299,6 +301,7 @@ const struct spec_family *read_module(struct reader *r, const char *name)
     m->family.axes = text_field(r, name, "axes", true);
     m->family.grid = text_field(r, name, "grid", true);
     m->family.extents = text_field(r, name, "extents", false);
+    m->family.meaning = text_field(r, name, "meaning", false);
     m->family.tensor = tensor_list(r, name);
     m->family.scalar = name_list(r, name, "scalars");
     m->function = name_list(r, name, "functions");

@@ -170,6 +170,7 @@ struct spec_kernel {
     struct spec_sizes *run, *bench;
     int run_count, bench_count;
     struct spec_peer peer;
+    const char *meaning; /* of its family; NULL: it has none */
     struct expr_graph shape; /* dims, strides, grid: integers over the symbols */
     struct expr_graph graph; /* fused functions */
     struct spec_tuned *tuned; /* in the order of SPEC.tuned.lua */
@@ -208,6 +209,7 @@ struct spec_family {
     const char *const *scalar;               /* scalar fields that the family reads: "alpha", "beta"; NULL-terminated */
     const char *grid;                        /* axes along which items run: "m n" */
     const char *extents;                     /* those of them whose extents a kernel may say; NULL: none */
+    const char *meaning; /* axes whose tile says what is computed: "kv"; NULL: none */
     struct spec_peer peer;
 };
 

@@ -60,6 +60,16 @@ static const struct spec_axis_tune *axis_list(const struct spec_kernel *k, enum 
     return NULL;
 }
 
+/* Another tile would compute something else. */
+static bool is_meaning(const struct spec_kernel *k, int axis)
+{
+    const size_t length = strlen(k->axis[axis]);
+    for (const char *at = k->meaning; at && *at; at += strcspn(at, " "), at += strspn(at, " "))
+        if (strcspn(at, " ") == length && strncmp(at, k->axis[axis], length) == 0)
+            return true;
+    return false;
+}
+
 /* Tile or cluster along an axis: the spec's list, or sizes beside the kernel's own. */
 static int add_axis(struct tune_fields *to, struct arena *arena, const struct spec_kernel *k, const struct program *p,
                     enum spec_axis_field field, int axis)
@@ -166,7 +176,8 @@ int tune_fields(const struct compile *c, const struct spec_kernel *k, const stru
     status = add_lists(together, arena, k, &own);
     for (int field = SPEC_TILE; p && field <= SPEC_CLUSTER && !status; field++)
         for (int a = 0; a < p->axis_count && !status; a++) {
-            const bool tiled = p->axis[a].tile > 0, items = p->axis[a].extent >= 0;
+            const bool tiled = p->axis[a].tile > 0 && !(field == SPEC_TILE && is_meaning(k, a));
+            const bool items = p->axis[a].extent >= 0;
             const bool listed = axis_list(k, (enum spec_axis_field)field, a) != NULL;
             if (field == SPEC_TILE ? tiled || listed : arch->clusters && (listed || (items && tiled)))
                 status = add_axis(together, arena, k, p, (enum spec_axis_field)field, a);

@@ -51,7 +51,7 @@ struct model_device model_device_of(const char *arch)
 /* Cycles and bytes of one item of a block. */
 struct cost {
     double tensor, shared; /* cycles */
-    double copied;         /* bytes that the block asks the L2 for */
+    double copied;         /* bytes that the block asks the L2 for, or that take as long */
     double turns;          /* of its innermost loop with copies */
     double stored;         /* bytes */
     int stages;
@@ -78,22 +78,38 @@ static double rest(const struct plan_role *role, const struct plan_step *s)
     return 1.0;
 }
 
-/* How often the body of a LOOP is run; what data or the item's place decide counts as some. */
+/* How often the body of a LOOP is run; what data or the item's place decide counts as the most that it can be, or as
+ * some. */
 static double trips(const struct plan *p, const struct plan_role *role, const struct plan_step *s,
                     const int64_t *symbol)
 {
-    const double unknown = 16.0;
-    int64_t value;
+    enum { UNKNOWN = 16, MOST_KNOWN = 1024 };
+    int64_t value, low, high;
     const struct plan_item *share = share_of(p, plan_number(s->node));
     const int node = share ? share->extent : plan_number(s->node); /* of a whole item */
     if (s->count > 0)
         return s->count;
     if (node < 0)
         return 1.0; /* of items */
-    if (!expr_eval_int(&p->fused, node, symbol, &value))
-        return unknown;
+    if (!expr_eval_int(&p->fused, node, symbol, &value)) {
+        expr_range(&p->fused, node, &low, &high);
+        return high >= 0 && high <= MOST_KNOWN ? (double)high : UNKNOWN;
+    }
     value -= s->less;
     return value <= 0 ? 0.0 : (double)value * (s->part ? 1.0 / s->part : rest(role, s));
+}
+
+/* What a FILL asks the L2 for, in one turn. A bulk copy takes a row of fewer bytes as long as one of 128. */
+static double filled(const struct plan *p, const struct plan_step *s)
+{
+    const double bytes = s->count * (s->count < 64 ? 1024.0 : 1.0);
+    const bool bulk = s->ring >= 0 && p->ring[s->ring].filler == PLAN_FILL_BULK;
+    for (int i = 0; i < p->map_count && bulk; i++)
+        if (p->map[i].tensor == s->tensor && p->map[i].rank > 0) {
+            const double row = p->map[i].box[0] * (double)tw_dtype_bytes(p->tensor[s->tensor].dtype);
+            return row > 0.0 && row < 128.0 ? bytes * 128.0 / row : bytes;
+        }
+    return bytes;
 }
 
 /* A matrix instruction of one instance. */
@@ -131,7 +147,8 @@ static struct cost cost_of(const struct plan *p, const int64_t *symbol, const st
                 depth -= depth > 0;
                 break;
             case PLAN_FILL:
-                cost.copied += here * s->count * (s->count < 64 ? 1024.0 : 1.0);
+                /* What stands `ahead` in a loop has come for the first turns in front of it. */
+                cost.copied += (here - (s->ahead && depth ? s->ahead * times[depth - 1] : 0.0)) * filled(p, s);
                 cost.turns = here > cost.turns ? here : cost.turns;
                 if (s->ring >= 0 && p->ring[s->ring].stages < cost.stages)
                     cost.stages = p->ring[s->ring].stages;

@@ -1,8 +1,9 @@
 /* A model of how long a launch takes, from the Plan alone: for the order in which set-ups are tried.
  *
  * The steps of the roles say what an item costs: bytes that are copied, products, each as often as the loops around
- * them turn. A turn takes the longest of: the tensor cores; what they read of shared memory; the L2's bytes; the
- * latency of a copy by the stages that are in flight. An item takes its turns, the first copy where nothing hides it,
+ * them turn; of loops that data end, as lists do, the most that they can. A turn takes the longest of: the tensor
+ * cores; what they read of shared memory; the L2's bytes, rows of bulk copies as 128 at least; the latency of a copy by
+ * the stages that are in flight. An item takes its turns, the first copy where nothing hides it,
  * and its stores. The launch takes as many items one after the other as the fullest multiprocessor has (waves), at
  * least what the device's memory takes for all bytes, and what every launch takes. Where blocks have shares of all
  * turns waves are full, and what they pass on of items that are cut counts beside.

@@ -21,12 +21,13 @@
 -- all of them, so that four queries of 16 heads fill the 64 rows of an instruction; queries whose own lists do not name
 -- it give it the weight 0, those that name it n times n.
 --
--- What multiplies is chosen by a tile's rows, tile.q queries of tile.h heads, on sm_90a and sm_100a. 16 and 32 rows:
--- mma.sync, one stage of keys, and as many blocks a multiprocessor as its registers and shared memory hold; for heads
--- of up to 128 elements and blocks of up to 128 keys. Blocks of up to 2,048 elements are copied by the threads that
--- multiply them, into two stages; where a list has one slot the L2 is asked for all of K and V before it is read. Up to
--- 64 rows otherwise: wgmma, two blocks, scores a turn ahead, for heads of up to 128 elements and blocks of up to 64
--- keys. What a kernel says stands before it.
+-- What multiplies is chosen by a tile's rows, tile.q queries of tile.h heads, on sm_90a and sm_100a. 16 and 32 rows,
+-- and 16 of which 1, 2, 4 or 8 are the item's own: mma.sync, one stage of keys, and as many blocks a multiprocessor as
+-- its registers and shared memory hold; for heads of up to 128 elements and blocks of up to 128 keys. Blocks of up to
+-- 2,048 elements are copied by the threads that multiply them, into two stages; where a list has one slot the L2 is
+-- asked for all of K and V before it is read. Up to 64 rows otherwise: wgmma, two blocks, scores a turn ahead, for
+-- heads of up to 128 elements and blocks of up to 64 keys. What a kernel says stands before it. For few heads there are
+-- families nsa_places, nsa_queries, nsa_kv and nsa_combine, which bring K and V for 64 rows.
 --
 -- What stands in a list behind the last block that its query sees takes no turns, where the list has no more than
 -- tile.s slots: each of them is read before an item begins. 16 where mma.sync was chosen so; 1, none, elsewhere: by
@@ -35,12 +36,11 @@
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
 local function program(t, at, tile)
-  -- Rows that fill no instruction are of queries behind the item's: they are brought and computed, and not stored.
-  local fill = math.max(tile.m // tile.h, tile.q)
+  -- Rows that fill no instruction are of queries behind the item's, which do not count.
+  local fill = tile.m // tile.h
   local queries = fill > tile.q and span(at.q, fill, at.q + tile.q) or span(at.q, tile.q)
   local rows_of = { b = at.b, q = queries, g = at.g, h = span(at.h, tile.h), d = all }
-  local brought = { b = at.b, q = span(at.q, fill), g = at.g, h = span(at.h, tile.h), d = all }
-  local q = load(t.Q, places(t.Q, brought)):as "q"
+  local q = load(t.Q, places(t.Q, rows_of)):as "q"
   local scale = given "scale" and t.scale or rsqrt(extent "d")
   local shift = (given "lengths" and t.lengths[at.b] or extent "kv") - extent "q" -- from a row of Q to its token
   local u, count, first, behind = at.q // tile.q, extent "s", 0, nil
@@ -164,6 +164,7 @@ local function sizes(arch, said, extent, bytes)
   local function filled(of) return (rows + of - 1) // of * of end
   size.m = filled(said.instruction == "mma.sync" and 16 or 64)
   size.why = "a query's heads are rows of one tile, a block its keys"
+  if rows < 8 then size.why = size.why .. ", brought for few; nsa_places to nsa_combine bring it for 64 rows" end
   if arch ~= "sm_90a" and arch ~= "sm_100a" or bytes.K ~= 2 then return size end
   local m = 16 % h == 0 and rows <= 16 and 16 or rows -- rows behind a query's heads are of none
   local whole, how = m % 16 == 0 and m <= 32 and (said.m or m) == m, nil -- of bulk copies
@@ -179,6 +180,7 @@ end
 return {
   axes = "b h g q kv d u s n m",
   grid = "b g h q",
+  meaning = "kv q",
   tensors = {
     { "Q", axes = "b q g h d" },
     { "K", axes = "b kv g d" },

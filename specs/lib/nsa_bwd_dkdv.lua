@@ -51,6 +51,7 @@ return {
   axes = "b h g q kv d c n u r p",
   grid = "b g c p",
   extents = "p",
+  meaning = "kv h",
   tensors = {
     { "Q", axes = "b r d" },
     { "K", axes = "b kv g d" },

@@ -33,6 +33,7 @@ end
 return {
   axes = "b h g q kv d s",
   grid = "b g h q",
+  meaning = "kv",
   tensors = {
     { "Q", axes = "b q g h d" },
     { "K", axes = "b kv g d" },

@@ -42,6 +42,7 @@ end
 return {
   axes = "b h g q kv d c n u m s",
   grid = "b g q",
+  meaning = "kv u h d",
   tensors = {
     { "lists", axes = "b q g s", shared = true },
     { "lengths", axes = "b q g", optional = true, shared = true },

@@ -38,6 +38,7 @@ return {
   axes = "b h g q kv d c n u r m i",
   grid = "b g c i",
   extents = "i",
+  meaning = "kv h",
   tensors = {
     { "Q", axes = "b r d" },
     { "K", axes = "b kv g d" },

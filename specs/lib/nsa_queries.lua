@@ -37,6 +37,7 @@ end
 return {
   axes = "b q g s c u n kv",
   grid = "b g c",
+  meaning = "kv u s",
   tensors = {
     { "lists", axes = "b q g s", shared = true },
     { "lengths", axes = "b q g", optional = true, shared = true },

@@ -26,6 +26,7 @@ end
 return {
   axes = "b q g h c d s r",
   grid = "b g q c",
+  meaning = "s h",
   tensors = {
     { "Q", axes = "b q g h d" },
     { "K", axes = "b c g d" },

@@ -35,6 +35,7 @@ end
 return {
   axes = "b q g c s kv r",
   grid = "b g q",
+  meaning = "kv",
   tensors = {
     { "score", axes = "b r g c" },
     { "blocks", axes = "b q g s", out = true },

@@ -36,6 +36,7 @@ end
 return {
   axes = "b q g s u n kv",
   grid = "b u g",
+  meaning = "q kv n",
   tensors = {
     { "lists", axes = "b q g s", shared = true },
     { "lengths", axes = "b q g", optional = true, shared = true },

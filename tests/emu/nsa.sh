@@ -88,7 +88,7 @@ done <<'END'
 one 16 mma.sync 1 6 -
 pairs_of 32 mma.sync 1 4 -
 fours 64 wgmma 3 2 1
-four_heads 64 wgmma 3 2 1
+four_heads 16 mma.sync 1 6 -
 long_heads 64 - 3 - -
 by_wgmma 64 - 3 2 1
 of_consumers 64 wgmma 3 2 1
@@ -142,10 +142,10 @@ wrong reference/nsa nsa_mixed_b16 's/t.window_gate\[b\]\[q\]\[g\]\[h\]/t.gate[b]
 wrong nsa_branches nsa_decode_b16 's/return t.lengths\[b\] - n.R + q end/return t.lengths[b] - 1 end/' nsa_branches
 wrong reference/nsa_bwd nsa_bwd_dq_b16 's/block + own.block - 1, q)/block + own.block - 1, n.T - 1)/' nsa_bwd
 wrong reference/nsa_bwd nsa_bwd_dkdv_b16 's/block + own.block - 1, q)/block + own.block - 1, q - 1)/' nsa_bwd
-wrong reference/nsa_lists nsa_bwd_dkdv_b16 's/of\[#of\].times + 1,/1,/' nsa_bwd
-wrong reference/nsa_lists nsa_queries_b16 's/of\[#of\].times + 1,/1,/' nsa_kv
-wrong reference/nsa_lists nsa_queries_b16 's/if x >= 0 and x <= q \/\/ block then$/if x >= 0 then/' nsa_kv
-wrong reference/nsa_lists nsa_places_b16 's/below + named\[c\].all$/below + #named[c]/' nsa_kv
+wrong reference/nsa_lists nsa_bwd_dkdv_b16 's/ = listed\[at\[x\]\] + 1$/ = q << 7 | 1/' nsa_bwd
+wrong reference/nsa_lists nsa_queries_b16 's/ = listed\[at\[x\]\] + 1$/ = q << 7 | 1/' nsa_kv
+wrong reference/nsa_lists nsa_queries_b16 's/x <= q \/\/ block then to/x <= #at then to/' nsa_kv
+wrong reference/nsa_lists nsa_places_b16 's/if x then at\[x\] = at\[x\] + 1 end/if x then at[x] = at[x] + 2 end/' nsa_kv
 wrong nsa_bwd nsa_window_dkdv 's/and kv > q + n.S - n.R - WINDOW/and kv >= q + n.S - n.R - WINDOW/' nsa_bwd
 # The text, changed: a query takes its neighbour's weights; a list is taken for one of its neighbours.
 "$program" gen specs/nsa.lua --kernel nsa_fwd_union_b16 --arch sm_90a -o "$work/gen" >"$work/out" 2>&1

@@ -594,7 +594,7 @@ const char *mma_sync_no_bulk(const struct pipeline *x)
             if (has_odd_stride(x, &x->plan->tensor[o->tensor]))
                 return "a constant row is no multiple of 16 bytes";
             for (int d = 0; d < x->plan->tensor[o->tensor].rank; d++) {
-                if (o->at[d].limit >= 0)
+                if (o->at[d].limit >= 0 && x->d.work.op[x->d.ring[r].load[i]].summed)
                     return "rows end where data say";
                 if (!o->at[d].column && o->at[d].length > MOST_BOX)
                     return "rows of a tile are more than a map's box takes";

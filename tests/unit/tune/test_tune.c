@@ -95,6 +95,31 @@ static void begin(const char *file)
         write_file(tuned, file);
 }
 
+/* A tile that says what is computed, the keys of a block that lists name, has no other beside it. */
+static void test_meaning(void **state)
+{
+    (void)state;
+    static const char sparse[] =
+        "local B, T, G = dims \"B T G\"\n"
+        "local function keys() return tensor { B, T, G, 64, dtype = \"bf16\" } end\n"
+        "local function queries() return tensor { B, T, G, 16, 64, dtype = \"bf16\" } end\n"
+        "kernel \"sparse\" { family = \"nsa\", Q = queries(), K = keys(), V = keys(), O = queries(),\n"
+        "  blocks = tensor { B, T, G, 8, dtype = \"int32\" }, tile = { kv = 32 }, arch = { sm_90a = {} },\n"
+        "  bench = { { B = 1, T = 512, G = 1 } } }\n";
+    const struct tune_options o = {.spec = spec, .kernel = "sparse", .arch = "sm_90a"};
+    char *told = NULL;
+    size_t bytes = 0;
+    begin(NULL);
+    write_file(spec, sparse);
+    FILE *out = open_memstream(&told, &bytes);
+    assert_non_null(out);
+    assert_int_equal(tune_list(&o, out), 0);
+    assert_int_equal(fclose(out), 0);
+    assert_non_null(strstr(told, "together: tile.h 8, 32 (offered)"));
+    assert_null(strstr(told, "tile.kv"));
+    free(told);
+}
+
 /* The best at each size is found, a field that is offered among them, and rows of others stay. */
 static void test_search(void **state)
 {
@@ -118,7 +143,7 @@ static void test_search(void **state)
                         "}\n"
                         "tuned \"gemm\" { gpu = \"Mock GPU\", arch = \"sm_90a\",\n"
                         "  { M = 8, N = 8, K = 8, mode = \"sustained\", use = { tile = { n = 64 } } },\n"
-                        "  { M = 64, N = 4096, K = 4096, mode = \"sustained\", use = { cluster = { m = 1, n = 2 }, "
+                        "  { M = 64, N = 4096, K = 4096, mode = \"sustained\", use = { cluster = { m = 1 }, "
                         "pipeline = "
                         "{ stages = 3 }, tile "
                         "= { k = 128, m = 64, n = 64 } }, us = 1.03 },\n"
@@ -417,6 +442,7 @@ static int tear_down(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_meaning),
         cmocka_unit_test(test_search), cmocka_unit_test(test_resume),     cmocka_unit_test(test_stale),
         cmocka_unit_test(test_again),  cmocka_unit_test(test_round_trip), cmocka_unit_test(test_with),
         cmocka_unit_test(test_exact),  cmocka_unit_test(test_planted),    cmocka_unit_test(test_time_is_kept),
