@@ -159,6 +159,7 @@ ${banner}
 //@     warps = pipeline.warps_m * pipeline.warps_n, by_pairs = plan.by_pairs[mma.name] == 1
 
 //@ end
+//@ include "blocks/prefetches.cuh" model = plan, threads = launch.block
 //@ local sizes = {}
 //@ for _, a in ipairs(item) do sizes[a.axis] = 1 end
 //@ include "blocks/items.cuh" model = plan, schedule = plan.schedule, cluster = sizes
@@ -260,6 +261,11 @@ ${entry}(const __grid_constant__ arguments args)
 //@     end
     const u32 warp_m = warp % ${pipeline.warps_m};
 //@ else
+//@     for _, t in ipairs(copied) do
+//@         if has(t, "prefetch") then
+    ${t.name}_prefetch(args);
+//@         end
+//@     end
 //@     if plan.launch.programmatic then
     dependency_wait();
     if (threadIdx.x == 0)

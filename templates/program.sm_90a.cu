@@ -76,6 +76,7 @@ ${banner}
 
 //@ end
 //@ include "blocks/stores.cuh" model = plan
+//@ include "blocks/prefetches.cuh" model = plan, threads = launch.block
 
 //@ if profile() > 0 then
 
@@ -89,6 +90,11 @@ extern "C" __global__ void __launch_bounds__(${launch.block}, ${resident}) ${ent
 //@ end
 //@ if tensor then
     products_allocate();
+//@ end
+//@ for _, t in ipairs(plan.tensor) do
+//@     if has(t, "prefetch") then
+    ${t.name}_prefetch(args);
+//@     end
 //@ end
     const u32 warpgroup = __shfl_sync(~0u, threadIdx.x / 128, 0); // one for the warp, as the compiler now knows
     //@ include "blocks/barriers_begin.cuh" model = plan, alone = alone, fetcher = fetcher, fills = fills

@@ -276,7 +276,7 @@ static bool reads(const struct expr_graph *graph, int symbol)
 /* Threads address the tensor: there is no map of it, or an expression takes its elements beside the copies. */
 static bool is_addressed(const struct plan *p, int tensor)
 {
-    bool element = p->tensor[tensor].map < 0;
+    bool element = p->tensor[tensor].map < 0 || p->tensor[tensor].prefetch;
     for (int g = 0; g < p->ring_count; g++) /* all of its elements are taken from there */
         if (p->ring[g].filler == PLAN_FILL_OWN && p->ring[g].tensor[0] == tensor)
             return false;

@@ -267,7 +267,8 @@ static void check_entries(const struct unread *u)
     }
     for (int i = 0; i < k->cache_count; i++) {
         snprintf(name, sizeof name, "cache.%.100s", k->tensor[k->cache[i].tensor].name);
-        check_general(u, &(struct said){FIELD_CACHE, i, k->cache[i].loc, "cache", name});
+        snprintf(path, sizeof path, "cache.%.8s", k->cache[i].word); /* prefetch, whatever is kept */
+        check_general(u, &(struct said){FIELD_CACHE, i, k->cache[i].loc, path, name});
     }
 }
 

@@ -72,6 +72,8 @@ struct plan_tensor {
     int align;               /* bytes that address, rows and (with `whole_rows`) the inner extent divide by */
     bool whole_rows;         /* stores of whole 16-byte chunks: the inner extent counts too */
     const char *cache;       /* "evict_first": what becomes of it in the L2 where bulk copies bring it; NULL: as ever */
+    bool prefetch;           /* the L2 is asked for it as blocks begin, 128 bytes a thread: by an address of its own,
+                                TMA: for the beginnings of rows; else for all of it */
     int map;                 /* index into plan.map, -1: none. Other maps of the tensor are of parts of its box */
     /* Of its tile's rows, by an im2col map, and box[0] counts them; dims 0: rows are the tensor's own. */
     struct spec_window window;

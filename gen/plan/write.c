@@ -120,6 +120,8 @@ static void tensors(const struct plan *p, const struct sink *s)
         sink_integer(s, "multicast", t->multicast);
         if (t->cache)
             sink_text(s, "cache", t->cache);
+        if (t->prefetch)
+            sink_boolean(s, "prefetch", true);
         sink_text(s, "swizzle", tw_swizzles[t->swizzle].name);
         sink_integer(s, "tile_bytes", t->tile_bytes);
         sink_integer(s, "align", t->align);

@@ -46,7 +46,8 @@ struct draft {
     int fields;   /* of a family that is a module: registry reference of the fields with the module's */
     const char *ahead_why; /* the family chose `ahead`, for that reason; NULL: the kernel says it, or it has none */
     const char *via_why; /* the same of `via` */
-    bool how_read; /* both have been read, with what the family chose for the kernel's own tile */
+    const char *cache_why; /* and of `cache` */
+    bool how_read; /* they have been read, with what the family chose for the kernel's own tile */
     int reported;  /* faults before it was read, and those that stand aside */
     bool doubtful; /* faults of tensors, of which the trace may make others: what it tells is not passed on */
     bool unplanned; /* its program could not be traced */

@@ -591,7 +591,8 @@ static void read_direction(struct reader *r, const char *name, const char *path)
         (struct spec_direction){k->program->op[loop].name, down, reader_locate(r, path, AT_VALUE)};
 }
 
-const char *const spec_cache_words[] = {"evict_first", "evict_last", NULL};
+const char *const spec_cache_words[] = {"evict_first",          "evict_last",          "prefetch",
+                                        "prefetch_evict_first", "prefetch_evict_last", NULL};
 
 /* The word on top of the stack. */
 static void read_cache(struct reader *r, const char *name, const char *path)
@@ -622,7 +623,8 @@ static void read_cache(struct reader *r, const char *name, const char *path)
     struct spec_cache *grown = arena_grow(r->arena, k->cache, k->cache_count, sizeof *grown);
     reader_check(r, grown);
     k->cache = grown;
-    k->cache[k->cache_count++] = (struct spec_cache){tensor, spec_cache_words[word], reader_locate(r, path, AT_VALUE)};
+    k->cache[k->cache_count++] = (struct spec_cache){tensor, spec_cache_words[word], r->draft[r->now].cache_why,
+                                                     reader_locate(r, path, AT_VALUE)};
 }
 
 /* The number of parts on top of the stack; 0: told that it is none. */

@@ -12,7 +12,7 @@
  *   by axis            tiles; why: a text, for what reason
  *   pipeline, schedule { instruction = "mma.sync", stages = 1, why = "a warp for 16 rows" }: what these fields are
  *                      where neither the kernel nor its architecture says them
- *   ahead, via         the fields, likewise; one for all architectures and tiles, that of the kernel's own tile */
+ *   ahead, via, cache  the fields, likewise; one for all architectures and tiles, that of the kernel's own tile */
 #include "read/trace.h"
 
 #include <stdio.h>
@@ -279,6 +279,7 @@ void module_sizes(struct reader *r, const char *arch, struct program *p, struct 
         choose_group(r, arch, "schedule", to);
         choose_table(r, "ahead", &r->draft[r->now].ahead_why);
         choose_table(r, "via", &r->draft[r->now].via_why);
+        choose_table(r, "cache", &r->draft[r->now].cache_why);
     }
     lua_settop(L, top);
 }

@@ -106,14 +106,17 @@ static void add_word(struct text *to, const char *word)
 }
 
 /* A value behind its field's name: a switch that is on says no more, what the L2 does with a tensor (evict_first,
- * evict_last) in short. */
+ * prefetch_evict_last) in short. */
 static void add_named(struct text *to, const char *word, bool on)
 {
-    static const char prefix[] = "evict_";
+    static const char evict[] = "evict_";
+    const char *at = on ? NULL : strstr(word, evict);
     if (on)
         return;
     add_word(to, "_");
-    add_word(to, strncmp(word, prefix, sizeof prefix - 1) == 0 ? word + sizeof prefix - 1 : word);
+    for (const char *c = word; at && c < at; c++)
+        add_word(to, (char[]){*c, '\0'});
+    add_word(to, at ? at + sizeof evict - 1 : word);
 }
 
 /* A group of the schema, or `cache`, whose fields say by themselves what they are. */

@@ -79,10 +79,12 @@ struct spec_direction {
     struct diag_loc loc;
 };
 
-/* cache = { B = "evict_first" }: how the L2 keeps what loads bring of the tensor; one of spec_cache_words. */
+/* cache = { B = "evict_first" }: how the L2 keeps what loads bring of the tensor; "prefetch": it is asked for what is
+ * read first of it when blocks begin; "prefetch_evict_first": both. One of spec_cache_words. */
 struct spec_cache {
     int tensor;
     const char *word;
+    const char *why; /* the family chose it, for that reason; NULL: the spec says so */
     struct diag_loc loc;
 };
 extern const char *const spec_cache_words[]; /* NULL-terminated */

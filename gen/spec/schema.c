@@ -107,7 +107,7 @@ static const struct {
      "program: { kv = \"down\" } takes the turns of loop kv from the last to the first; up; left out: chosen"},
     {"cache", "table<string, string>",
      "program: { B = \"evict_first\" }: the L2 gives up first what bulk copies bring of B, or take of a result; "
-     "evict_last"},
+     "evict_last; prefetch: it is asked, as blocks begin, for what is read first of B; prefetch_evict_first: both"},
     {"split", "table<string, integer|table>",
      "program: { k = 2 } shares the turns of loop k among the blocks of a cluster, 2, 4 or 8; { k = { parts = 3, "
      "over = \"blocks\" } } among any, 2 to 64; 1: none"},

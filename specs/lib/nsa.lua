@@ -24,10 +24,10 @@
 -- What multiplies is chosen by a tile's rows, tile.q queries of tile.h heads, on sm_90a and sm_100a. 16 and 32 rows,
 -- and 16 of which 1, 2, 4 or 8 are the item's own: mma.sync, one stage of keys, and as many blocks a multiprocessor as
 -- its registers and shared memory hold; for heads of up to 128 elements and blocks of up to 128 keys. Blocks of up to
--- 2,048 elements are copied by the threads that multiply them, into two stages. Up to 64 rows otherwise: wgmma, two
--- blocks, scores a turn ahead, for heads of up to 128 elements and blocks of up to 64 keys. What a kernel says stands
--- before it. For few heads there are families nsa_places, nsa_queries, nsa_kv and nsa_combine, which bring K and V for
--- 64 rows.
+-- 2,048 elements are copied by the threads that multiply them, into two stages; where a list has one slot the L2 is
+-- asked for all of K and V before it is read. Up to 64 rows otherwise: wgmma, two blocks, scores a turn ahead, for
+-- heads of up to 128 elements and blocks of up to 64 keys. What a kernel says stands before it. For few heads there are
+-- families nsa_places, nsa_queries, nsa_kv and nsa_combine, which bring K and V for 64 rows.
 --
 -- What stands in a list behind the last block that its query sees takes no turns, where the list has no more than
 -- tile.s slots: each of them is read before an item begins. 16 where mma.sync was chosen so; 1, none, elsewhere: by
@@ -107,7 +107,7 @@ end
 -- By mma.sync, a warp for each 16 rows: so many blocks a multiprocessor, each with one stage of keys unless more is
 -- said. Small blocks of keys are copied by the warp that multiplies them: bulk copies take their rows one by one, and
 -- rows of 64 bytes as long as those of 128. nil: registers or fields that are said speak against it.
-local function by_warps(m, kv, d, said, times)
+local function by_warps(m, kv, d, slots, said, times)
   if d > 128 or kv > 128 or said.ahead or said.via or said.direction or said.cache or said.split
     or said.persistent or said.max_registers or said.tuned.instruction or (said.warps_m or m // 16) * 16 ~= m then
     return nil
@@ -135,6 +135,9 @@ local function by_warps(m, kv, d, said, times)
       and { blocks = blocks, why = "registers of " .. many .. " warps, as far as shared memory holds them" } or nil,
     via = copied and {
       q = "cp_async", k = "cp_async", v = "cp_async", why = "so few bytes come sooner by threads than by bulk copies",
+    } or nil,
+    cache = copied and slots == 1 and {
+      K = "prefetch", V = "prefetch", why = "they are under way before a list says which block of them is wanted",
     } or nil,
   }
 end
@@ -166,7 +169,7 @@ local function sizes(arch, said, extent, bytes)
   local m = 16 % h == 0 and rows <= 16 and 16 or rows -- rows behind a query's heads are of none
   local whole, how = m % 16 == 0 and m <= 32 and (said.m or m) == m, nil -- of bulk copies
   if whole and said.instruction ~= "wgmma" and not bytes.starts_kv then
-    how = by_warps(m, kv, d, said, bytes.times)
+    how = by_warps(m, kv, d, extent.s, said, bytes.times)
     if how then size.m, size.s = m, math.min(extent.s or 16, 16) end
   end
   if not how and said.instruction ~= "mma.sync" and (said.m or size.m) == 64 then how = by_two(kv, d, said) end

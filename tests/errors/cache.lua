@@ -18,8 +18,16 @@ kernel "cp_async" {
   A      = tensor { M, K, dtype = "bf16" },
   B      = tensor { N, K, dtype = "bf16" },
   D      = tensor { M, N, dtype = "bf16" },
-  cache  = { B = "evict_first" },
+  cache  = { A = "prefetch", B = "evict_first", D = "prefetch" },
   arch   = { sm_80 = {} },
+}
+kernel "bulk" {
+  family = "gemm",
+  A      = tensor { K, M, axes = "k m", dtype = "bf16" },
+  B      = tensor { N, K, dtype = "bf16" },
+  D      = tensor { M, N, dtype = "bf16" },
+  cache  = { A = "prefetch", B = "prefetch_evict_first", D = "prefetch_evict_last" },
+  arch   = { sm_90a = {} },
 }
 local R, C = dims "R C"
 kernel "rows" {

@@ -25,20 +25,21 @@
  *     8192     8192    28672     5691.100  0.990  sustained  27
  *     8192    28672     8192     5703.700  0.992  sustained  21
  *    16384     8192     8192     3253.500  0.996  sustained  21
- * set-up 2: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 8, n = 64 },
- * with these sizes as numbers
- * set-up 4: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 16, n = 64 },
- * with these sizes as numbers
- * set-up 6: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, tile = { k = 128, m = 32, n = 64 },
- * with these sizes as numbers
- * set-up 8: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, pipeline = { swap = true }, tile = {
- * k = 128, m = 64, n = 64 }, with these sizes as numbers
+ * set-up 2: cache = { A = "evict_last", B = "prefetch_evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 8, n =
+ * 64 }, with these sizes as numbers
+ * set-up 4: cache = { A = "evict_last", B = "prefetch_evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 16, n
+ * = 64 }, with these sizes as numbers
+ * set-up 6: cache = { A = "evict_last", B = "prefetch_evict_first" }, cluster = { m = 1 }, tile = { k = 128, m = 32, n
+ * = 64 }, with these sizes as numbers
+ * set-up 8: cache = { A = "evict_last", B = "prefetch_evict_first" }, cluster = { m = 1 }, pipeline = { swap = true },
+ * tile = { k = 128, m = 64, n = 64 }, with these sizes as numbers
  * set-up 10: cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1 }, pipeline = { swap = true }, tile = {
  * m = 128, n = 64 }, with these sizes as numbers
  * set-up 12: cache = { A = "evict_last", B = "evict_first", D = "evict_first" }, pipeline = { mode = "items" }, tile =
  * { m = 64, n = 192 }, with these sizes as numbers
- * set-up 14: cluster = { m = 1 }, tile = { k = 128, m = 64, n = 32 }, with these sizes as numbers
- * set-up 16: cluster = { m = 1 }, tile = { m = 64, n = 128 }, with these sizes as numbers
+ * set-up 14: cache = { B = "prefetch" }, cluster = { m = 1 }, tile = { k = 128, m = 64, n = 32 }, with these sizes as
+ * numbers
+ * set-up 16: cache = { B = "prefetch" }, cluster = { m = 1 }, tile = { m = 64, n = 128 }, with these sizes as numbers
  * set-up 18: cluster = { m = 1 }, schedule = { group = 4 }, with these sizes as numbers
  * set-up 19: cluster = { m = 1, n = 2 }, schedule = { order = "row" }, tile = { m = 192, n = 176 }
  * set-up 20: cache = { D = "evict_first" }, pipeline = { store = "late" }

@@ -46,6 +46,9 @@ end
 
 gemm("gemm_program", { run = { { M = 200, N = 264, K = 344 }, { M = 8, N = 8, K = 8 }, { M = 300, N = 520, K = 72 },
   { M = 9, N = 16, K = 0 }, { M = 70, N = 261, K = 72 } } })
+-- The L2 is asked for rows that begin with what the first turns read, and keeps those of one operand.
+gemm("gemm_program_asked", { cache = { A = "prefetch_evict_last", B = "prefetch" }, arch = { sm_90a = {} },
+  tile = { m = 64, n = 64, k = 64 }, run = { { M = 70, N = 264, K = 600 }, { M = 8, N = 8, K = 8 }, { M = 9, N = 16, K = 0 } } })
 -- Parts of the sum that threads add up, each consumer's dot in its turn; the L2 gives up the results.
 gemm("gemm_program_turns", {
   tile = { m = 128, n = 128, k = 64 }, pipeline = { turns = true }, cache = { D = "evict_first" }, arch = { sm_90a = {} },

@@ -497,7 +497,10 @@ static int operand(struct pipeline *x, int op, int which)
     if (!x->bulk) {
         t->access = aligned ? PLAN_ACCESS_CP_ASYNC : PLAN_ACCESS_GLOBAL;
         t->align = aligned ? 16 : size;
-    } else if (pipeline_cached(x, o->tensor) || (!before.tile_bytes && pipeline_share(x, k->load[which], true))) {
+        if (pipeline_cached(x, o->tensor, !t->pointers))
+            return 3;
+    } else if (pipeline_cached(x, o->tensor, false) ||
+               (!before.tile_bytes && pipeline_share(x, k->load[which], true))) {
         return 3;
     }
     t->multicast = 1;

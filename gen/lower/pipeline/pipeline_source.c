@@ -205,7 +205,7 @@ int pipeline_source_tile(struct pipeline *x, int op)
     t->tile_bytes = out->tile_bytes;
     t->multicast = 1;
     x->chunks = x->d.blocks * columns / out->tile[out->rank - 1];
-    if (pipeline_cached(x, plan_number(x->d.source)) ||
+    if (pipeline_cached(x, plan_number(x->d.source), false) ||
         family_add_value(x->plan, plan_text(x->plan, "share.%s", t->name), 1))
         return 3;
     return family_reason(x->plan, plan_text(x->plan, "via.%s", t->name), "bulk",

@@ -90,15 +90,25 @@ int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int row
                           t->name);
 }
 
-int pipeline_cached(struct pipeline *x, int tensor)
+int pipeline_cached(struct pipeline *x, int tensor, bool asked)
 {
+    static const char ask[] = "prefetch", both[] = "prefetch_";
     struct plan_tensor *t = &x->plan->tensor[tensor];
-    for (int i = 0; i < x->l->kernel->cache_count; i++)
-        if (x->l->kernel->cache[i].tensor == tensor && t->access == PLAN_ACCESS_TMA && !t->cache) {
-            t->cache = x->l->kernel->cache[i].word;
-            field_reads_add(&x->plan->reads, FIELD_CACHE, i);
-            return family_reason(x->plan, plan_text(x->plan, "cache.%s", t->name), t->cache, "the spec says so");
-        }
+    for (int i = 0; i < x->l->kernel->cache_count; i++) {
+        const struct spec_cache *said = &x->l->kernel->cache[i];
+        const bool asks = strncmp(said->word, ask, sizeof ask - 1) == 0;
+        const char *keeps = asks ? said->word + sizeof both - 1 : said->word;
+        if (strcmp(said->word, ask) == 0)
+            keeps = NULL;
+        if (said->tensor != tensor || (asks && !asked) || (keeps && t->access != PLAN_ACCESS_TMA) || t->cache ||
+            t->prefetch)
+            continue;
+        t->cache = keeps;
+        t->prefetch = asks;
+        field_reads_add(&x->plan->reads, FIELD_CACHE, i);
+        return family_reason(x->plan, plan_text(x->plan, "cache.%s", t->name), said->word, "%s",
+                             said->why ? said->why : "the spec says so");
+    }
     return 0;
 }
 
@@ -129,7 +139,9 @@ static int operand(struct pipeline *x, int op, int which)
         return status;
     t->run = t->gathered && !copied ? pipeline_run_of(x, k->load[which], rows) : 0;
     t->multicast = 1;
-    if (pipeline_share(x, k->load[which], !known) || pipeline_cached(x, o->tensor))
+    const bool along_k = which == 0 ? !k->transposed[0] : k->transposed[1]; /* its innermost dim */
+    const bool lines = t->rank == 2 && along_k && t->access == PLAN_ACCESS_TMA && !t->gathered && !t->maps;
+    if (pipeline_share(x, k->load[which], !known) || pipeline_cached(x, o->tensor, lines && !t->pointers))
         return 3;
     for (int d = 0; d + 1 < t->rank; d++)
         if (t->box[d] > MOST_BOX && !copied)
@@ -188,7 +200,7 @@ static int along(struct pipeline *x, const struct derive_along *a)
         t->tile[d] = t->box[d] = o->at[d].length > 0 ? o->at[d].length : 1;
     t->boxes = 1;
     t->box_bytes = t->tile_bytes = x->d.rows * (int)tw_dtype_bytes(t->dtype);
-    if (pipeline_cached(x, o->tensor) || family_add_value(x->plan, plan_text(x->plan, "share.%s", t->name), 1))
+    if (pipeline_cached(x, o->tensor, false) || family_add_value(x->plan, plan_text(x->plan, "share.%s", t->name), 1))
         return 3;
     return family_reason(x->plan, plan_text(x->plan, "via.%s", t->name), "bulk",
                          "a number a row: it comes in the stage of the tiles that the same turn multiplies");
@@ -302,7 +314,7 @@ static int output(struct pipeline *x, int op)
     t->whole_rows = true;
     if (!status && t->tile_bytes > x->stored)
         x->stored = t->tile_bytes;
-    if (!status && pipeline_cached(x, o->tensor))
+    if (!status && pipeline_cached(x, o->tensor, false))
         return 3;
     if (!status && beyond >= 0 && family_add_value(x->plan, plan_text(x->plan, "limited.%s", t->name), 1))
         return 3;
@@ -425,8 +437,8 @@ static int add_extents(struct plan *p, int tensor)
 }
 
 /* The extents of tensors that threads read, as nodes of plan.fused: extent.NAME.d0, ... Of those whose elements steps
- * read one by one, of those that threads copy, of images, whose windows are counted by them, and of those of which a
- * map holds no address. */
+ * read one by one, of those that threads copy, of images, whose windows are counted by them, of those of which a map
+ * holds no address, and of those that the L2 is asked for. */
 static int element_extents(struct plan *p)
 {
     int elements = p->fused.count;
@@ -442,7 +454,7 @@ static int element_extents(struct plan *p)
             return 3;
     }
     for (int i = 0; i < p->tensor_count; i++)
-        if (p->tensor[i].pointers && p->tensor[i].map >= 0 && !added[i]) {
+        if (((p->tensor[i].pointers && p->tensor[i].map >= 0) || p->tensor[i].prefetch) && !added[i]) {
             added[i] = true;
             if (add_extents(p, i))
                 return 3;
