@@ -66,7 +66,7 @@ local function by_blocks(suffix, own)
     places = places(turned.places), queries = filled "queries", times = filled "times",
     part = part(), weight = weight(),
     scale = own.scale and scalar("fp32", own.scale) or nil,
-    tile = { kv = block, h = heads }, grid = { i = T * heads },
+    tile = { kv = block, h = heads, i = own.rows }, grid = { i = T * heads },
     pipeline = { consumers = 1, stages = own.stages }, schedule = { blocks = 2 }, run = own.run_kv,
     reference = each(function(t, n, b, g)
       for i = 0, n.T * slots - 1 do
@@ -133,12 +133,12 @@ by_blocks("_b16", {
 })
 -- What others compare small groups at: 16 of 512 blocks for each of 32 heads of Q.
 by_blocks("_h1", {
-  heads = 1, slots = 16, stages = 3, together = 4, run = { { B = 1, T = 70, G = 2 } },
+  heads = 1, slots = 16, stages = 3, together = 4, rows = 4096, run = { { B = 1, T = 70, G = 2 } },
   run_kv = { { B = 1, T = 400, G = 2 }, { B = 1, T = 20, G = 1 } },
   bench = { { B = 1, T = 32768, G = 32 } },
 })
 by_blocks("_h4", {
-  heads = 4, slots = 16, stages = 3, run = { { B = 1, T = 70, G = 2 } },
+  heads = 4, slots = 16, stages = 3, rows = 4096, run = { { B = 1, T = 70, G = 2 } },
   run_kv = { { B = 1, T = 140, G = 2 }, { B = 1, T = 20, G = 1 } },
   bench = { { B = 1, T = 32768, G = 8 } },
 })

@@ -26,8 +26,8 @@
 -- its registers and shared memory hold; for heads of up to 128 elements and blocks of up to 128 keys. Blocks of up to
 -- 2,048 elements are copied by the threads that multiply them, into two stages; where a list has one slot the L2 is
 -- asked for all of K and V before it is read. Up to 64 rows otherwise: wgmma, two blocks, scores a turn ahead, for
--- heads of up to 128 elements and blocks of up to 64 keys. What a kernel says stands before it. For few heads there are
--- families nsa_places, nsa_queries, nsa_kv and nsa_combine, which bring K and V for 64 rows.
+-- heads of up to 128 elements and blocks of up to 64 keys. What a kernel says stands before it. Of one head each
+-- block of keys is brought for one row, as fast as the L2 gives it; families nsa_places to nsa_combine bring it for 64.
 --
 -- What stands in a list behind the last block that its query sees takes no turns, where the list has no more than
 -- tile.s slots: each of them is read before an item begins. 16 where mma.sync was chosen so; 1, none, elsewhere: by
@@ -164,7 +164,6 @@ local function sizes(arch, said, extent, bytes)
   local function filled(of) return (rows + of - 1) // of * of end
   size.m = filled(said.instruction == "mma.sync" and 16 or 64)
   size.why = "a query's heads are rows of one tile, a block its keys"
-  if rows < 8 then size.why = size.why .. ", brought for few; nsa_places to nsa_combine bring it for 64 rows" end
   if arch ~= "sm_90a" and arch ~= "sm_100a" or bytes.K ~= 2 then return size end
   local m = 16 % h == 0 and rows <= 16 and 16 or rows -- rows behind a query's heads are of none
   local whole, how = m % 16 == 0 and m <= 32 and (said.m or m) == m, nil -- of bulk copies
