@@ -138,7 +138,8 @@ static void add_operation(struct printer *p, const struct expr_node *n)
         for (int i = 0; i < 2; i++) {
             const struct expr_node *a = &p->g->node[n->arg[i]];
             bool constant = a->op == EXPR_CONST_INT && a->integer >= 0, wide = !is_narrow(p, n->arg[i]);
-            const char *cast = narrow || constant || wide ? "" : "(long long)";
+            /* Of an item's place some templates have a variable of 64 bits. */
+            const char *cast = narrow && a->op == EXPR_AT ? "(int)" : narrow || constant || wide ? "" : "(long long)";
             text_format(p->out, "%s%s%s", cast, p->text[n->arg[i]], !narrow && constant && !wide ? "ll" : "");
             text_string(p->out, i == 0 ? ", " : ")");
         }
