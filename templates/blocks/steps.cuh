@@ -180,6 +180,8 @@ ${place.name}[block][pair * 2 + half] = pack_${place.dtype}(value[0], value[1]);
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, kind = text.at[2], text.at[3], text.value, place.kind
 //@     local uniform, pairs = text.at[1], place.cols // 8 // across_warps
+//@     -- A step that is of one block of rows alone computes that one.
+//@     local block, end_block = opt(step, "block", 0), has(step, "block") and step.block + 1 or blocks
 //@     local given = has(model, "given") and has(model.given, place.name)
 //@     if uniform ~= "" or given then
 {
@@ -203,7 +205,7 @@ for (int i = 0; i < ${place.registers}; ++i) {
 //@     elseif text.shuffled then
 // Column by column: what another lane holds of one is held here for as long as both rows take it.
 #pragma unroll
-for (int block = 0; block < ${blocks}; ++block)
+for (int block = ${block}; block < ${end_block}; ++block)
     #pragma unroll
     for (int part = 0; part < ${pairs} * 2; ++part) {
         const int pair = part / 2, half = part % 2;
@@ -229,7 +231,7 @@ for (int block = 0; block < ${blocks}; ++block)
     }
 //@     else
 #pragma unroll
-for (int block = 0; block < ${blocks}; ++block)
+for (int block = ${block}; block < ${end_block}; ++block)
     #pragma unroll
     for (int half = 0; half < 2; ++half) {
 //@     if text.row then
@@ -274,7 +276,7 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     -- Else the compiler takes the other's registers until the wgmma, and moves them behind its fence; or moves the
 //@     -- arithmetic behind the wait that follows.
 #pragma unroll
-for (int block = 0; block < ${blocks}; ++block)
+for (int block = ${block}; block < ${end_block}; ++block)
     #pragma unroll
     for (int i = 0; i < ${pairs} * 4; ++i)
         asm volatile("" : "${bound}"(${place.name}[block][i]));
@@ -1934,6 +1936,7 @@ ${place}_flies = true;
 //@         local first, last = a and stage_of(a, i) or step.place2, warps and ", warp" or a and ", " .. own_part or ""
 //@         local second = stage_of(b, i)
 //@         if is_early(call) then first, second, last = call .. "_a", call .. "_b", "" end
+//@         if has(step, "block") then last = last .. ", " .. step.block end
 //@         if fence_is_far(i) then
 mma_fence();
 //@         end

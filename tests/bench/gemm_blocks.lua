@@ -7,14 +7,15 @@ local sizes = { { M = 4096, N = 4096, K = 4096 }, { M = 4096, N = 7168, K = 2048
 local small = { { M = 200, N = 264, K = 400 } }
 
 -- One scale of B for each 128 columns: a tile lies in one of them, or, where it does not, in two.
-local function of_columns(t, at, tile, block, part)
+local function of_columns(t, at, tile, block)
   local last = (at.n + tile.n - 1) // 128
-  if 128 % tile.n == 0 then return part * t.b_scale[at.n // 128][block] end
+  if 128 % tile.n == 0 then return t.b_scale[at.n // 128][block] end
   local one, other = t.b_scale[at.n // 128][block], t.b_scale[min(last, (N - 1) // 128)][block]
-  return where(lt(index().n, (at.n // 128 + 1) * 128), part * one, part * other)
+  return where(lt(index().n, (at.n // 128 + 1) * 128), one, other)
 end
 
--- how: what differs from both scales and two levels of sums. a, b: this scale; old: those of A lie with k innermost.
+-- how: what differs from both scales and two levels of sums. a, b: this scale; old: those of A lie with k innermost;
+-- narrow: stores of 32 columns.
 local function c(name, f, how)
   local a, b = how ~= "b" and how ~= "none" and how ~= "plain", how ~= "a" and how ~= "none" and how ~= "plain"
   local rows, plain = how ~= "old", how == "plain"
@@ -24,16 +25,18 @@ local function c(name, f, how)
   local blocks = (K + 127) // 128
   if a then f.a_scale = rows and tensor { blocks, M, dtype = "fp32" } or tensor { M, blocks, dtype = "fp32" } end
   if b then f.b_scale = tensor { (N + 127) // 128, blocks, dtype = "fp32" } end
-  f.D = tensor { M, N, dtype = "bf16", out = true }
+  f.D = tensor { M, N, dtype = "bf16", out = true, swizzle = how == "narrow" and "64B" or nil }
   f.program = function(t, at, tile)
     local m, n = span(at.m, tile.m), span(at.n, tile.n)
     local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
       local along, block = span(k, tile.k), k // 128
       local x, y = load(t.A, m, along), load(t.B, n, along):t()
       if plain then return dot(x, y, sum) end
-      local part = dot(x, y)
-      if a then part = part * (rows and load(t.a_scale, block, m):t() or load(t.a_scale, m, block):t()) end
-      if b then part = of_columns(t, at, tile, block, part) end
+      local part, row = dot(x, y), nil
+      if a then row = rows and load(t.a_scale, block, m):t() or load(t.a_scale, m, block):t() end
+      if a and b then return sum + part * (row * of_columns(t, at, tile, block)) end
+      if a then return sum + part * row end
+      if b then return sum + part * of_columns(t, at, tile, block) end
       return sum + part
     end)
     store(t.D, m, n, sum)
@@ -50,6 +53,25 @@ c("blocks_late", { pipeline = { store = "late" } })
 c("blocks_16", { schedule = { order = "grouped", group = 16 } })
 c("blocks_hilbert", { schedule = { order = "hilbert" } })
 c("blocks_column", { schedule = { order = "column" } })
+-- Registers do not hold the products of 256 rows: the two blocks of a consumer are multiplied one after the other.
+local function tall(more)
+  local f = { tile = { m = 256, n = 128, k = 128 } }
+  for name, value in pairs(more or {}) do f[name] = value end
+  return f
+end
+c("blocks_256", tall())
+c("blocks_256_column", tall { schedule = { order = "column" } })
+c("blocks_256_16", tall { schedule = { order = "grouped", group = 16 } })
+c("blocks_256_4", tall { schedule = { order = "grouped", group = 4 } })
+c("blocks_256_n2", tall { cluster = { m = 1, n = 2 } })
+c("blocks_256_turns", tall { pipeline = { turns = true } })
+c("blocks_256_narrow", tall(), "narrow") -- stores of 32 columns: half the buffers, a stage more
+c("blocks_256_narrow_column", tall { schedule = { order = "column" } }, "narrow")
+c("only_a_256", tall(), "a")
+c("only_b_256", tall(), "b")
+c("two_level_256", tall(), "none")
+c("two_level_256_turns", tall { pipeline = { turns = true } }, "none")
+c("two_level_256_3", tall { pipeline = { stages = 3 } }, "none")
 c("blocks_192", { tile = { m = 192, n = 128, k = 128 } })
 c("blocks_64", { tile = { m = 128, n = 64, k = 128 } })
 c("only_a", {}, "a")

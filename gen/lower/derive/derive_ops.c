@@ -81,7 +81,8 @@ static int make_room(struct derive *d)
     return last >= 0 ? derive_wait(d, last) : 0;
 }
 
-int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
+/* Issues the dot; block: plan_some(block of rows), of this one alone. */
+static int issue(struct derive *d, int op, enum plan_start start, int shift, int block)
 {
     struct plan *p = d->work.l->plan;
     struct derive_dot *dot = &d->dot[op];
@@ -110,7 +111,7 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
             newest = d->held[i].ring == r ? i : newest;
         if (newest >= 0 && !(counted >> r & 1)) {
             d->held[newest].group = d->groups;
-            d->held[newest].uses -= d->ring[r].inner < 0;
+            d->held[newest].uses -= d->ring[r].inner < 0 && (!block || block == d->blocks);
             counted |= 1u << r;
         }
         if (o == 1 || !dot->converted)
@@ -135,6 +136,7 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
                                  .place = dot->place,
                                  .place2 = dot->operand,
                                  .least = (int)start,
+                                 .block = block,
                                  .loop = start == PLAN_FROM_ZERO_FIRST ? plan_some(d->loop[d->work.op[op].parent]) : 0,
                                  .call = p->mma[dot->mma].name});
     if (!status && !d->synchronous)
@@ -148,6 +150,11 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
     if (!status && d->synchronous)
         status = derive_release(d);
     return status ? status : derive_early_make(d, op);
+}
+
+int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
+{
+    return issue(d, op, start, shift, 0);
 }
 
 int derive_pack(struct derive *d, int op)
@@ -201,8 +208,35 @@ int derive_finish_dot(struct derive *d, int op)
     return status ? status : derive_issue(d, op, start, 0);
 }
 
+/* The dot block by block, each added to what the turn carries on as soon as it is there: derive.h, BY BLOCK. */
+static int add_by_block(struct derive *d, int op)
+{
+    const struct program *p = d->work.program;
+    const int loop = d->work.op[op].parent, which = plan_number(derive_summed_by(d, op));
+    const int value = d->work.op[p->op[loop].end].value[which];
+    int sum = 0, status = 0;
+    for (int i = loop + 1; i < p->op[loop].end; i++)
+        if (p->op[i].kind == PROGRAM_PARAM && p->op[i].loop == loop && p->op[i].which == which)
+            sum = derive_home_of(d, d->work.op[i].leaf);
+    for (int block = 1; block <= d->blocks && !status; block++) {
+        status = derive_land(d, d->dot[op].place);
+        status = status ? status : issue(d, op, PLAN_FROM_ZERO, 0, block);
+        status = status ? status : derive_prepare(d, op, value);
+        const int node = status ? 0 : derive_built(d, op, value, 0, &status);
+        status = status ? status
+                        : derive_pass(d, (struct plan_step){.op = PLAN_TOUCH,
+                                                            .place = sum,
+                                                            .node = node,
+                                                            .block = plan_some(block - 1),
+                                                            .call = "evaluate"});
+    }
+    return status ? status : derive_own(d, sum, value);
+}
+
 int derive_dot_steps(struct derive *d, int op)
 {
+    if (d->dot[op].by_block)
+        return add_by_block(d, op);
     int status = d->dot[op].load[0] < 0 ? derive_pack(d, op) : 0;
     return status ? status : derive_finish_dot(d, op);
 }

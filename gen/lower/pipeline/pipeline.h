@@ -81,6 +81,10 @@ int pipeline_choose(struct pipeline *x, const char *path, int fallback, const ch
 
 const char *pipeline_dot_name(struct pipeline *x, int op);
 
+/* Which dots are made block by block (derive.h, BY BLOCK): where registers of a thread would not hold all products
+ * beside what turns carry on and `beside` others, `most` in all. */
+void pipeline_find_by_block(struct pipeline *x, int beside, int most);
+
 /* The places of a dot, once blocks and warps are chosen: its accumulator, shared by everything that is the same carried
  * sum; registers of a first operand that is computed. 0 or 3. */
 int pipeline_accumulator(struct pipeline *x, int op, const char *name);
