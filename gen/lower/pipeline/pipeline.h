@@ -81,10 +81,6 @@ int pipeline_choose(struct pipeline *x, const char *path, int fallback, const ch
 
 const char *pipeline_dot_name(struct pipeline *x, int op);
 
-/* Which dots are made block by block (derive.h, BY BLOCK): where registers of a thread would not hold all products
- * beside what turns carry on and `beside` others, `most` in all. */
-void pipeline_find_by_block(struct pipeline *x, int beside, int most);
-
 /* The places of a dot, once blocks and warps are chosen: its accumulator, shared by everything that is the same carried
  * sum; registers of a first operand that is computed. 0 or 3. */
 int pipeline_accumulator(struct pipeline *x, int op, const char *name);
@@ -103,6 +99,7 @@ int pipeline_shared_limit(const struct pipeline *x); /* bytes of shared memory t
  * not change: there a warp fills, behind the consumers, and all threads keep what they begin with. */
 bool pipeline_warp_fills(const struct pipeline *x);
 int pipeline_threads(const struct pipeline *x); /* of a block */
+void pipeline_find_by_block(struct pipeline *x, int beside, int most); /* where these and all sums are more: BY BLOCK */
 int pipeline_registers_taken(const struct pipeline *x);    /* registers of a thread for the places so far */
 int pipeline_consumer_registers(const struct pipeline *x); /* that a consumer's thread has, once dots are chosen */
 int pipeline_stage_bytes(const struct pipeline *x, const struct derive_ring *ring);
