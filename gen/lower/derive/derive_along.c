@@ -208,31 +208,48 @@ int derive_send_along(struct derive *d, int ring, int shift)
     return status;
 }
 
+/* What comes along with the turn's stages, but what is in its place already. */
+static int read(struct derive *d, const struct derive_along *a)
+{
+    struct plan *p = d->work.l->plan;
+    const struct plan_step step = {.op = PLAN_READ,
+                                   .ring = d->ring[a->ring].number,
+                                   .tensor = a->tensor,
+                                   .place = a->place,
+                                   .call = plan_text(p, "%s_rows", p->tensor[a->tensor].name),
+                                   .why = "it came with the tiles, and memory is busy with those while dots run"};
+    int status = d->taken >> a->ring & 1 ? 0 : derive_take(d, a->ring, 0);
+    status = status ? status : derive_emit(d, d->consumer, step);
+    return status ? status : derive_own(d, a->place, a->node);
+}
+
+int derive_read_before(struct derive *d, int op)
+{
+    const int loop = plan_number(d->due);
+    int status = 0;
+    for (int i = 0; i < d->along_count && loop >= 0 && loop == d->work.op[op].parent && !status; i++)
+        if (d->ring[d->along[i].ring].parent == loop && d->taken >> d->along[i].ring & 1)
+            status = read(d, &d->along[i]);
+    return status;
+}
+
 int derive_read_along(struct derive *d, int loop)
 {
     struct plan *p = d->work.l->plan;
-    int status = 0, read = -1;
+    int status = 0, last = -1;
     for (int i = 0; i < d->along_count && !status; i++) {
         const struct derive_along *a = &d->along[i];
         if (d->ring[a->ring].parent != loop)
             continue;
-        const struct plan_step step = {.op = PLAN_READ,
-                                       .ring = d->ring[a->ring].number,
-                                       .tensor = a->tensor,
-                                       .place = a->place,
-                                       .call = plan_text(p, "%s_rows", p->tensor[a->tensor].name),
-                                       .why = "it came with the tiles: dots run meanwhile"};
-        read = i;
-        if (!(d->taken >> a->ring & 1))
-            status = derive_take(d, a->ring, 0);
-        status = status ? status : derive_emit(d, d->consumer, step);
-        status = status ? status : derive_own(d, a->place, a->node);
+        last = i;
+        if (derive_place_of(d, a->node) != a->place)
+            status = read(d, a);
     }
-    if (status || read < 0)
+    if (status || last < 0)
         return status;
     return derive_emit(d, d->consumer,
                        (struct plan_step){.op = PLAN_FENCE_ASYNC,
-                                          .ring = d->ring[d->along[read].ring].number,
+                                          .ring = d->ring[d->along[last].ring].number,
                                           .tensor = -1,
-                                          .call = plan_text(p, "%s_read", p->tensor[d->along[read].tensor].name)});
+                                          .call = plan_text(p, "%s_read", p->tensor[d->along[last].tensor].name)});
 }

@@ -92,6 +92,7 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift, int
         if (r >= 0 && d->ring[r].copied == (i >= 2) && d->ring[r].inner < 0 && !(d->taken >> r & 1))
             status = derive_take(d, r, shift);
     }
+    status = status ? status : derive_read_before(d, op);
     if (!status && dot->converted)
         status = convert(d, op);
     if (!status && d->crowded)
