@@ -12,6 +12,7 @@
 enum {
     WARPGROUP = 128,
     MOST_STAGES = 8,
+    MOST_BUFFERS = 4,
     MOST_STREAMED = 16, /* of a swapped product: memory bounds it, and so what is on its way */
     MOST_CONSUMERS = 3,
     PRODUCER_REGISTERS = 40,
@@ -399,6 +400,10 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
     int fit = each ? (limit - fixed) / each : 1, most = x->l->swapped ? MOST_STREAMED : MOST_STAGES;
     *stages = pipeline_choose(x, "pipeline.stages", fit > most ? most : fit, "as many as shared memory holds");
     *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
+    /* Chunks of tall tiles are many, and what they wait for nothing runs under. */
+    for (; x->by_block && x->stored && x->buffers < MOST_BUFFERS && limit - fixed - *stages * each >= chunk;
+         fixed += chunk)
+        x->buffers++;
     const struct pipeline_stages all = {.stages = *stages, .fit = fit, .each = each, .beside = fixed};
     return pipeline_check_stages(x, &all);
 }

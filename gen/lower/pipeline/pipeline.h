@@ -24,7 +24,7 @@ struct pipeline {
     int stored;                   /* bytes of the largest chunk that is stored through shared memory; 0: none is */
     int columns;                  /* of a part that is stored element by element; 0: none is */
     int buffers;                  /* chunks that a consumer has under way */
-    bool whole;                   /* its result is one chunk */
+    bool whole, by_block;         /* its result is one chunk; a dot is made block by block */
     int chunks;                   /* of an item of a consumer, where each has a buffer: d.source; 0: they share some */
     int held;                     /* registers of a thread, about, where the fullest chunk is stored; 0: not known */
     struct pipeline_store *store; /* by operation; behind them, of all stores together */

@@ -52,6 +52,7 @@ void pipeline_find_by_block(struct pipeline *x, int beside, int most)
         struct derive_dot *dot = &x->d.dot[i];
         dot->by_block = x->program->op[i].kind == PROGRAM_DOT && dot->load[0] >= 0 && !dot->converted &&
                         x->l->kernel->ahead_count == 0 && derive_summed_by(&x->d, i);
+        x->by_block = x->by_block || dot->by_block;
         if (dot->by_block)
             family_reason(x->plan, plan_text(x->plan, "rows.%s", pipeline_dot_name(x, i)), "by block",
                           "registers do not hold the product of %d rows beside their sum: of each 64 it is added "
