@@ -324,6 +324,7 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         int value, none;
     } number[] = {
         {"node", plan_number(step->node), -1},
+        {"node2", plan_number(step->node2), -1},
         {"back", step->back, 0},
         {"ahead", step->ahead, 0},
         {"least", step->least, 0},

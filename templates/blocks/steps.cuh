@@ -1158,6 +1158,12 @@ const int ${name} = ${value};
 //@             local statements, value, tensor = range.at, range[1], step.tensor
 ${statements}
 const float ${tensor}_element = ${value};
+//@             if has(step, "node2") then
+//@                 local other = fragment_uniform("f" .. i .. "_", step.node2)
+//@                 local more, second = other.at, other[1]
+${more}
+const float ${tensor}_other = ${second};
+//@             end
 //@         end
 //@     end
 //@ end
@@ -1794,7 +1800,7 @@ ${call}(${ring}_fill, ${step.place}, consumer);
 ${ring}_advance(${ring}_fill);
 //@     elseif op == "fill" and has(step, "node") then
 //@         filled_of[ring] = ((filled_of[ring] or 0) + 1) % #model.ring[ring].tensor
-//@         local element = step.tensor .. "_element"
+//@         local element = step.tensor .. "_element" .. (has(step, "node2") and ", " .. step.tensor .. "_other" or "")
 ${call}(${ring}_fill, ${element});
 //@         if filled_of[ring] == 0 then
 ${ring}_advance(${ring}_fill);
@@ -1957,7 +1963,8 @@ ${call}(${ring}_stage${next_item});
 ${call}(${step.place}, ${step.place2}, ${ring}_stage, consumer);
 //@     elseif op == "read" and call and model.place[step.place].kind == "rows" then
 //@         local row = model.tensor[step.tensor].access == "global" and "" or ", first_row"
-${call}(${step.place}, ${ring}_stage${row});
+//@         local other = has(step, "place2") and ", " .. step.place2 or ""
+${call}(${step.place}${other}, ${ring}_stage${row});
 //@     elseif op == "read" and call then
 //@         local who = warps and "warp_m" or own_part
 ${call}(${step.place}, ${ring}_stage, ${who});

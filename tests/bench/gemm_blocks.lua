@@ -6,12 +6,16 @@ local sizes = { { M = 4096, N = 4096, K = 4096 }, { M = 4096, N = 7168, K = 2048
                 { M = 4096, N = 2112, K = 7168 } }
 local small = { { M = 200, N = 264, K = 400 } }
 
--- One scale of B for each 128 columns: a tile lies in one of them, or, where it does not, in two.
-local function of_columns(t, at, tile, block)
-  local last = (at.n + tile.n - 1) // 128
-  if 128 % tile.n == 0 then return t.b_scale[at.n // 128][block] end
+-- One scale of B for each 128 columns: a tile lies in one block of them, or, where it does not, in two, and so do as
+-- many neighbouring columns as divide both.
+local function of_columns(t, at, tile, block, row)
+  if 128 % tile.n == 0 then return row * t.b_scale[at.n // 128][block] end
+  local last, group = (at.n + tile.n - 1) // 128, 128
+  while tile.n % group > 0 do group = group // 2 end
   local one, other = t.b_scale[at.n // 128][block], t.b_scale[min(last, (N - 1) // 128)][block]
-  return where(lt(index().n, (at.n // 128 + 1) * 128), one, other)
+  local first = lt(column() // group, (128 - at.n % 128) // group)
+  if tile.n < 192 then return row * where(first, one, other) end -- fewer registers
+  return where(first, row * one, row * other)
 end
 
 -- how: what differs from both scales and two levels of sums. a, b: this scale; old: those of A lie with k innermost;
@@ -34,9 +38,9 @@ local function c(name, f, how)
       if plain then return dot(x, y, sum) end
       local part, row = dot(x, y), nil
       if a then row = rows and load(t.a_scale, block, m):t() or load(t.a_scale, m, block):t() end
-      if a and b then return sum + part * (row * of_columns(t, at, tile, block)) end
+      if a and b then return sum + part * of_columns(t, at, tile, block, row) end
       if a then return sum + part * row end
-      if b then return sum + part * of_columns(t, at, tile, block) end
+      if b then return sum + part * t.b_scale[at.n // 128][block] end
       return sum + part
     end)
     store(t.D, m, n, sum)
@@ -75,6 +79,10 @@ c("only_b_256", tall(), "b")
 c("two_level_256", tall(), "none")
 c("two_level_256_turns", tall { pipeline = { turns = true } }, "none")
 c("two_level_256_3", tall { pipeline = { stages = 3 } }, "none")
+c("blocks_n192", { tile = { m = 128, n = 192, k = 128 } })
+c("blocks_n192_column", { tile = { m = 128, n = 192, k = 128 }, schedule = { order = "column" } })
+c("blocks_n192_turns", { tile = { m = 128, n = 192, k = 128 }, pipeline = { turns = true } })
+c("blocks_136", { tile = { m = 256, n = 136, k = 128 } }) -- two waves of 2112 columns
 c("blocks_192", { tile = { m = 192, n = 128, k = 128 } })
 c("blocks_64", { tile = { m = 128, n = 64, k = 128 } })
 c("only_a", {}, "a")

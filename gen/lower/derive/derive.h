@@ -90,12 +90,12 @@ struct derive_ring {
     int number;              /* of plan.ring */
 };
 
-/* What comes along in a ring: numbers of a LOAD, one for each row, or one element that all rows take. */
+/* What comes along in a ring: numbers of a LOAD, one for each row, or one or two elements that all rows take. */
 struct derive_along {
-    int load; /* -1: an element */
+    int load; /* -1: elements */
     int ring, tensor;
-    int node;  /* of the work graph: what arithmetic takes */
-    int place; /* plan_some(place) into which a turn's are read */
+    int node[2];  /* of the work graph: what arithmetic takes; -1: there is but one */
+    int place[2]; /* plan_some(place) into which a turn's are read */
 };
 
 struct derive_dot {
