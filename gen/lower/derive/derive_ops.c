@@ -254,17 +254,51 @@ static int chunk_columns(const struct plan_tensor *t, const struct program_op *s
     return columns;
 }
 
-int derive_chunk(struct derive *d, struct plan_step write, struct plan_step store)
+/* Chunks of an item of a consumer. */
+static int chunks_of(const struct derive *d, int op)
+{
+    const struct program_op *o = &d->work.program->op[op];
+    bool turned;
+    const int columns = work_stored(&d->work, o, &turned)->columns;
+    return (d->wide ? 1 : d->blocks) * columns / chunk_columns(&d->work.l->plan->tensor[o->tensor], o, turned);
+}
+
+static const struct plan_step told = {.op = PLAN_BARRIER,
+                                      .ring = -1,
+                                      .tensor = -1,
+                                      .call = "d_barrier",
+                                      .why = "one thread has waited for the store, for all of them"};
+
+/* The item's only result has a buffer for each of its chunks: who has waited for the stores of the item before has
+ * waited for all of them. */
+static bool has_all_buffers(const struct derive *d, int op)
+{
+    const struct plan *p = d->work.l->plan;
+    const int ring = p->ring_count - 1;
+    int stores = 0;
+    for (int i = 0; i < d->work.program->op_count; i++)
+        stores += work_is_store(&d->work.program->op[i]);
+    return stores == 1 && d->work.op[op].parent < 0 && !d->source && !(d->late && d->late[op]) &&
+           p->ring[ring].stages > 1 && p->ring[ring].stages >= chunks_of(d, op);
+}
+
+/* In front of its chunks. */
+static int wait_for_buffers(struct derive *d, int op)
+{
+    const struct plan_step wait = {
+        .op = PLAN_STORE_WAIT, .ring = d->work.l->plan->ring_count - 1, .tensor = -1, .call = "d_wait_0"};
+    int status = has_all_buffers(d, op) ? derive_emit(d, d->consumer, wait) : 0;
+    return status || !has_all_buffers(d, op) ? status : derive_emit(d, d->consumer, told);
+}
+
+int derive_chunk(struct derive *d, int op, struct plan_step write, struct plan_step store)
 {
     const int stages = d->work.l->plan->ring[write.ring].stages;
-    const bool waited = d->source && !write.place; /* with what came into the buffer: derive_reads.c */
+    /* With what came into the buffer, derive_reads.c; or in front of all chunks. */
+    const bool waited = !write.place && (d->source || has_all_buffers(d, op));
     const struct plan_step chunk[] = {
         {.op = PLAN_STORE_WAIT, .ring = write.ring, .tensor = -1, .count = stages - 1, .call = "d_wait"},
-        {.op = PLAN_BARRIER,
-         .ring = -1,
-         .tensor = -1,
-         .call = "d_barrier",
-         .why = "one thread has waited for the store, for all of them"},
+        told,
         write,
         {.op = PLAN_FENCE_ASYNC, .ring = write.ring, .tensor = -1, .call = "d_fence"},
         {.op = PLAN_BARRIER,
@@ -289,7 +323,8 @@ static int store_staged(struct derive *d, int op, int expression)
     const struct plan_tensor *t = &p->tensor[o->tensor];
     bool turned;
     int ring = p->ring_count - 1, status = 0;
-    int columns = work_stored(&d->work, o, &turned)->columns, width = chunk_columns(t, o, turned);
+    work_stored(&d->work, o, &turned);
+    const int width = chunk_columns(t, o, turned);
     struct plan_step write = {.op = PLAN_WRITE,
                               .ring = ring,
                               .tensor = o->tensor,
@@ -301,17 +336,18 @@ static int store_staged(struct derive *d, int op, int expression)
     for (int k = 0; k < t->rank && !status; k++)
         store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
     status = status ? status : derive_limit(d, op, &store);
-    int chunks = (d->wide ? 1 : d->blocks) * columns / width, ahead = 0;
+    int chunks = chunks_of(d, op), ahead = 0;
     if (!status && d->late && d->late[op])
         return derive_late_pack(d, op, expression, chunks);
     struct plan_step next[DERIVE_MAX_READS];
     status = status || chunks < 2 || d->wide ? status : derive_reads(d, &write, width, next, &ahead);
     const struct plan_step begin = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = chunks, .call = t->name};
+    status = status ? status : wait_for_buffers(d, op);
     status = status ? status : derive_emit(d, d->consumer, begin);
     status = status ? status : derive_take_source(d, op, width);
     for (int i = 0; i < ahead && !status; i++)
         status = derive_emit(d, d->consumer, next[i]);
-    status = status ? status : derive_chunk(d, write, store);
+    status = status ? status : derive_chunk(d, op, write, store);
     return status ? status : derive_limit(d, op, NULL);
 }
 

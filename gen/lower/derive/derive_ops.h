@@ -22,7 +22,7 @@ int derive_store(struct derive *d, int op);
 
 /* A chunk through a buffer to memory: what `write` writes, behind the wait for the buffer, then `store`; and the end
  * of the loop or condition around it. */
-int derive_chunk(struct derive *d, struct plan_step write, struct plan_step store);
+int derive_chunk(struct derive *d, int op, struct plan_step write, struct plan_step store);
 
 /* 1 where fp32 cannot hold the node, which is computed from sums of integers, as is told; else 0 or 3. */
 int derive_refuse_whole(struct derive *d, int op, int node);
