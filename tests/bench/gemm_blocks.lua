@@ -74,6 +74,17 @@ c("blocks_256_narrow_column", tall { schedule = { order = "column" } }, "narrow"
 c("blocks_256_narrow_turns", tall { pipeline = { turns = true } }, "narrow")
 c("blocks_256_narrow_turns_n2", tall { pipeline = { turns = true }, cluster = { m = 1, n = 2 } }, "narrow")
 c("blocks_256_narrow_n2", tall { cluster = { m = 1, n = 2 } }, "narrow")
+-- Two blocks a multiprocessor, each of one consumer: one's results go out while the other multiplies.
+local function pair(more)
+  local f = { pipeline = { consumers = 1 }, schedule = { blocks = 2 } }
+  for name, value in pairs(more or {}) do f[name] = value end
+  return f
+end
+c("blocks_pair", pair(), "narrow")
+c("blocks_pair_column", pair { schedule = { blocks = 2, order = "column" } }, "narrow")
+c("blocks_pair_16", pair { schedule = { blocks = 2, order = "grouped", group = 16 } }, "narrow")
+c("blocks_pair_n2", pair { cluster = { m = 1, n = 2 } }, "narrow")
+c("two_level_pair", pair(), "none")
 c("only_a_256", tall(), "a")
 c("only_b_256", tall(), "b")
 c("two_level_256", tall(), "none")
