@@ -64,8 +64,8 @@ struct plan_step {
     int arrivals;          /* RELEASE, ARRIVE: of one instance on each barrier, 4 where every warp arrives; 0 is 1 */
     const char *call;      /* block function whose call this is in the emitted text; LOOP, WHEN: the class's name */
     int place, place2;     /* plan_some(index into plan.place); place2: register operand of MMA; of a READ the
-                              second of two elements; registers that a SCRATCH_WRITE takes from or a SCRATCH_READ gives to. LOOP, WHEN, WRITE, STORE:
-                              late places */
+                              second of two elements; registers that a SCRATCH_WRITE takes from or a
+                              SCRATCH_READ gives to. LOOP, WHEN, WRITE, STORE: late places */
     int to;                /* READ: plan_some(tensor) to whose place `at` a bulk store takes the tile; 0: threads or
                               instructions read it */
     int node;              /* plan_some(node of plan.fused): what the step computes or stores */

@@ -1,5 +1,5 @@
-//@ -- NAME_send: an element of a tensor, which the producer's thread has read, or two of them, into a stage of its ring:
-//@ -- st.async writes them and counts their bytes on the full barrier, as bulk copies do theirs.
+//@ -- NAME_send: an element of a tensor, which the producer's thread has read, or two of them, into a stage of its
+//@ -- ring: st.async writes them and counts their bytes on the full barrier, as bulk copies do theirs.
 //@ param tensor table
 //@ param ring table
 //@ param offset int

@@ -1,7 +1,7 @@
 //@ -- NAME_rows: a number for each row of an item's tiles, which came in a stage, into registers: a thread's are those
 //@ -- of the two rows that it has of each block of an accumulator. Eight neighbours of a warp, four lanes each.
-//@ -- Or the same number, or two, for all rows, which the producer sent. A warp meets before it reads: else ptxas reads between
-//@ -- the products that stand in front, and has the later ones wait for what it computes of that.
+//@ -- Or the same number, or two, for all rows, which the producer sent. A warp meets before it reads: else ptxas reads
+//@ -- between the products that stand in front, and has the later ones wait for what it computes of that.
 //@ param tensor table
 //@ param offset int
 //@ param blocks int

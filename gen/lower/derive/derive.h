@@ -236,8 +236,8 @@ bool derive_comes_along(struct derive *d, int node);
 /* The producer's steps for the elements of a stage, behind those of its tiles. 0, 1, 3. */
 int derive_send_along(struct derive *d, int ring, int shift);
 
-/* A turn of the loop: those of its stage into their places, behind the wait for it: of stages that are taken in front of
- * the turn's first dot, and the others; behind them the fence. Each returns 0, 1, 3. */
+/* A turn of the loop: those of its stage into their places, behind the wait for it: of stages that are taken in front
+ * of the turn's first dot, and the others; behind them the fence. Each returns 0, 1, 3. */
 int derive_read_before(struct derive *d, int op);
 int derive_read_along(struct derive *d, int loop);
 
