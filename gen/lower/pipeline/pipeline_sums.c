@@ -47,7 +47,7 @@ void pipeline_find_by_block(struct pipeline *x, int beside, int most)
         if (x->program->op[i].kind == PROGRAM_DOT)
             taken += derive_summed_by(&x->d, i) ? 2 * sums : sums;
     }
-    const bool crowded = x->d.blocks > 1 && !x->d.in_memory && !x->d.wide && taken > most;
+    const bool crowded = x->d.blocks > 1 && !x->l->arch->tensor_columns && taken > most;
     for (int i = 0; i < x->program->op_count && crowded; i++) {
         struct derive_dot *dot = &x->d.dot[i];
         dot->by_block = x->program->op[i].kind == PROGRAM_DOT && dot->load[0] >= 0 && !dot->converted &&
