@@ -65,36 +65,17 @@ local function tall(more)
 end
 c("blocks_256", tall())
 c("blocks_256_column", tall { schedule = { order = "column" } })
-c("blocks_256_16", tall { schedule = { order = "grouped", group = 16 } })
-c("blocks_256_4", tall { schedule = { order = "grouped", group = 4 } })
 c("blocks_256_n2", tall { cluster = { m = 1, n = 2 } })
 c("blocks_256_turns", tall { pipeline = { turns = true } })
-c("blocks_256_narrow", tall(), "narrow") -- stores of 32 columns: half the buffers, a stage more
-c("blocks_256_narrow_column", tall { schedule = { order = "column" } }, "narrow")
-c("blocks_256_narrow_turns", tall { pipeline = { turns = true } }, "narrow")
-c("blocks_256_narrow_turns_n2", tall { pipeline = { turns = true }, cluster = { m = 1, n = 2 } }, "narrow")
-c("blocks_256_narrow_n2", tall { cluster = { m = 1, n = 2 } }, "narrow")
--- Two blocks a multiprocessor, each of one consumer: one's results go out while the other multiplies.
-local function pair(more)
-  local f = { pipeline = { consumers = 1 }, schedule = { blocks = 2 } }
-  for name, value in pairs(more or {}) do f[name] = value end
-  return f
-end
-c("blocks_pair", pair(), "narrow")
-c("blocks_pair_column", pair { schedule = { blocks = 2, order = "column" } }, "narrow")
-c("blocks_pair_16", pair { schedule = { blocks = 2, order = "grouped", group = 16 } }, "narrow")
-c("blocks_pair_n2", pair { cluster = { m = 1, n = 2 } }, "narrow")
-c("two_level_pair", pair(), "none")
+c("blocks_256_narrow", tall(), "narrow") -- stores of 32 columns: a stage more, a buffer less
 c("only_a_256", tall(), "a")
 c("only_b_256", tall(), "b")
 c("two_level_256", tall(), "none")
-c("two_level_256_turns", tall { pipeline = { turns = true } }, "none")
-c("two_level_256_3", tall { pipeline = { stages = 3 } }, "none")
-c("blocks_n192", { tile = { m = 128, n = 192, k = 128 } })
-c("blocks_n192_column", { tile = { m = 128, n = 192, k = 128 }, schedule = { order = "column" } })
-c("blocks_n192_turns", { tile = { m = 128, n = 192, k = 128 }, pipeline = { turns = true } })
-c("blocks_136", { tile = { m = 256, n = 136, k = 128 } }) -- two waves of 2112 columns
+-- Two blocks a multiprocessor, each of one consumer: one's results go out while the other multiplies.
+c("blocks_pair", { pipeline = { consumers = 1 }, schedule = { blocks = 2, order = "column" } }, "narrow")
 c("blocks_192", { tile = { m = 192, n = 128, k = 128 } })
+c("blocks_n192", { tile = { m = 128, n = 192, k = 128 } })
+c("blocks_136", { tile = { m = 256, n = 136, k = 128 } }) -- two waves of 2112 columns
 c("blocks_64", { tile = { m = 128, n = 64, k = 128 } })
 c("only_a", {}, "a")
 c("only_b", {}, "b")

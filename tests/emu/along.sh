@@ -116,6 +116,11 @@ for which in 1 2 4; do # behind the second's sum stands the fence of the first's
 done
 broken "the stage is given back in front of the last block" UNORDERED \
     "/^ *a_release\\(/ { next } $(nth mma_dot1 2) print \"a_release(a_oldest);\" }" late
+of_kernel by_block # whose result has a buffer for each chunk
+broken "no wait for the buffers of the item before" UNORDERED-WRITE '/^ *d_wait_0\(\);/ && !n++ { next }' late
+broken "the wait for buffers is told to nobody" UNORDERED-WRITE '/^ *d_barrier\(consumer\);/ && !n++ { next }' late
+broken "a chunk is not fenced" PROXY-FENCE '/^ *d_fence\(\);/ { next }' late
+of_kernel by_block_two_sums
 broken "the first block is multiplied twice" FAILED "$(nth mma_dot 2) sub(/, 1, 0/, \", 0, 0\") }"
 broken "the second block goes on from the first" FAILED "$(nth mma_dot 2) sub(/, 1, 0/, \", 1, 1\") }"
 echo "1..$count"
