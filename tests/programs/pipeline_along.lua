@@ -73,7 +73,7 @@ along("along_twice", { one = one, part = function(t, dot, row, at, block)
   return dot * (row * t.one[at.n // 64][block] + t.one[0][block])
 end })
 along("along_not_thrice", { one = one, part = function(t, dot, row, at, block)
-  return dot * (row * t.one[at.n // 64][block] + t.one[0][block] * t.one[(N - 1) // 64][block])
+  return dot * (row * t.one[at.n // 64][block] + t.one[0][block] * t.one[at.n // 128][block])
 end })
 -- Registers do not hold the product of all of a consumer's rows beside its sum: block by block, of two and of three;
 -- with one of two scales for each half of the columns; masks; two sums, and consumers in turns.
