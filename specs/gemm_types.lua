@@ -28,7 +28,8 @@ kernel "gemm_fp8_rows" {
 }
 
 -- One scale for each 128 elements along k of a row of A, and for each 128 x 128 of B. A stage's product is summed by
--- the tensor cores, scaled, and added to a sum in fp32, which so is one of all its bits.
+-- the tensor cores, scaled, and added to a sum in fp32, which so is one of all its bits. Of 256 rows registers do not
+-- hold both: Hopper multiplies 64 rows of a consumer at a time.
 kernel "gemm_fp8_blocks" {
   axes    = "m n k",
   grid    = { m = M, n = N },
@@ -60,7 +61,7 @@ kernel "gemm_fp8_blocks" {
       end
     end
   end,
-  arch    = { sm_90a = {} },
+  arch    = { sm_90a = { tile = { m = 256 } }, sm_100a = { asked = true } },
   run     = { { M = 264, N = 264, K = 272 }, { M = 41, N = 48, K = 904 }, { M = 64, N = 40, K = 0 } },
 }
 

@@ -9,3 +9,10 @@ tuned "gemm_fp8" { gpu = "NVIDIA H200", arch = "sm_90a",
   { M = 4096, N = 24576, K = 1536, mode = "sustained", use = { pipeline = { store = "late" }, schedule = { group = 16, order = "grouped" } }, us = 248.2, ratio = 0.945 },
   { M = 8192, N = 8192, K = 8192, mode = "sustained", use = {}, us = 825.0, ratio = 1.057 },
 }
+tuned "gemm_fp8_blocks" { gpu = "NVIDIA H200", arch = "sm_90a",
+  { M = 128, N = 7168, K = 2048, mode = "burst", use = { tile = { m = 128 } } },
+  { M = 4096, N = 2112, K = 7168, mode = "burst", use = { schedule = { group = 8, order = "grouped" }, tile = { m = 192 } }, us = 98.7, ratio = 0.844 },
+  { M = 4096, N = 4096, K = 4096, mode = "burst", use = {}, us = 106.6, ratio = 0.871 },
+  { M = 4096, N = 7168, K = 2048, mode = "burst", use = {}, us = 95.3, ratio = 0.845 },
+  { M = 4096, N = 24576, K = 1536, mode = "burst", use = {}, us = 246.4, ratio = 0.829 },
+}

@@ -17,6 +17,10 @@ enum {
     MOST_PLACE = INT32_MAX - 2 * MOST_TILE, /* of a dim: beside it, places in a tile still fit 32 bits */
 };
 
+/* An element of a fragment of all blocks of rows, and of one that holds a block at a time. */
+static const char whole_element[] = "[block][pair * 4 + half * 2 + lane]";
+static const char block_element[] = "[0][pair * 4 + half * 2 + lane]";
+
 struct fragment {
     const struct plan *plan;
     const bool *narrow; /* fragment_context's */
@@ -251,7 +255,9 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
             f->shuffled = f->shuffled || !f->lanes;
             text_format(out, f->lanes ? "%s[i]" : "__shfl_sync(~0u, %s[pair / 4], pair %% 4 * 8 + first_column + lane)",
                         p->place[n->integer].name);
-        } else
+        } else if (p->place[n->integer].block && f->element == whole_element)
+            text_format(out, "%s%s", p->place[n->integer].name, block_element);
+        else
             text_format(out, "%s%s", f->element ? p->place[n->integer].name : "held", f->element ? f->element : "");
         break;
     default: {
@@ -283,8 +289,7 @@ static void begin(lua_State *L, struct fragment *f)
         c->narrow = fragment_narrow(c->plan, emit_helper_arena(L));
     if (!c->narrow)
         luaL_error(L, "out of memory");
-    *f = (struct fragment){
-        .plan = c->plan, .narrow = c->narrow, .item = c->item, .element = "[block][pair * 4 + half * 2 + lane]"};
+    *f = (struct fragment){.plan = c->plan, .narrow = c->narrow, .item = c->item, .element = whole_element};
 }
 
 static const struct plan_step *find_step(lua_State *L, const struct plan *p)

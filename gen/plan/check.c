@@ -262,7 +262,7 @@ static void check_ring_memory(const struct check *c, const struct plan_ring *rin
         const struct plan_shared *m = region_of(p, ring, t->name);
         if (!m)
             continue;
-        const bool element = t->access == PLAN_ACCESS_GLOBAL && t->tile_bytes == (int)sizeof(float); /* that was sent */
+        const bool element = t->access == PLAN_ACCESS_GLOBAL && t->tile_bytes < 16; /* that was sent */
         int align = element ? t->tile_bytes : (int)tw_swizzles[t->swizzle].align;
         int each = m->count > 0 ? m->bytes / m->count : m->bytes;
         if (m->align % align != 0 || each % align != 0)

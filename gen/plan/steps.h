@@ -63,12 +63,13 @@ struct plan_step {
     int phase;             /* WAIT_FULL, WAIT_EMPTY: parity that is waited for at i / stages == 0 */
     int arrivals;          /* RELEASE, ARRIVE: of one instance on each barrier, 4 where every warp arrives; 0 is 1 */
     const char *call;      /* block function whose call this is in the emitted text; LOOP, WHEN: the class's name */
-    int place, place2;     /* plan_some(index into plan.place); place2: register operand of MMA; registers that a
-                              SCRATCH_WRITE takes from or a SCRATCH_READ gives to. LOOP, WHEN, WRITE, STORE:
-                              late places */
+    int place, place2;     /* plan_some(index into plan.place); place2: register operand of MMA; of a READ the
+                              second of two elements; registers that a SCRATCH_WRITE takes from or a
+                              SCRATCH_READ gives to. LOOP, WHEN, WRITE, STORE: late places */
     int to;                /* READ: plan_some(tensor) to whose place `at` a bulk store takes the tile; 0: threads or
                               instructions read it */
     int node;              /* plan_some(node of plan.fused): what the step computes or stores */
+    int node2;             /* plan_some(node of plan.fused): of a FILL with a node, the element beside it; 0: none */
     int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
     int back;              /* READ: stages before the one that was taken last */
     int ahead; /* FILL of a cp_async ring: turns of `loop` between it and the one that takes the stage. GLOBAL
@@ -78,6 +79,7 @@ struct plan_step {
                   MMA: enum plan_start */
     int less;  /* LOOP: trips that are peeled off */
     int most;  /* LOOP: more trips than these are never left for it; 0: not known */
+    int block; /* MMA, TOUCH: plan_some(block of an executor's rows) that it is of alone; 0: all blocks */
     int part;  /* LOOP right in one of a count: its trips end behind (that one's trip + 1) / part of all; 0: it takes
                   all. WHEN with a late place: chunks go out within the first 1 / part of the trips; 0: one a trip */
     int share; /* LOOP: instances that take its turns in turn; 0: each instance takes all */
@@ -159,6 +161,7 @@ struct plan_place {
     int turns;      /* tiles of so many turns of a loop that are held at once; 0: one */
     bool packed;    /* elements lie as in memory, a vector in whole words */
     bool narrow;    /* whole numbers of 32 bits, computed as such */
+    bool block;     /* of an executor's blocks of rows it holds one at a time: of the one that a step names */
     int more;       /* a window on a tensor: each thread has so many rows more, below its own */
 };
 

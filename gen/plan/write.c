@@ -250,6 +250,8 @@ static void places(const struct plan *p, const struct sink *s)
         sink_integer(s, "registers", q->registers);
         sink_integer(s, "bytes", q->bytes);
         sink_text(s, "shared", q->kind == PLAN_PLACE_SHARED ? shared_name(p, q->shared) : NULL);
+        if (q->block)
+            sink_boolean(s, "block", true);
         if (q->layout) {
             sink_integer(s, "layout", plan_number(q->layout));
             sink_integer(s, "turns", q->turns);
@@ -324,12 +326,14 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         int value, none;
     } number[] = {
         {"node", plan_number(step->node), -1},
+        {"node2", plan_number(step->node2), -1},
         {"back", step->back, 0},
         {"ahead", step->ahead, 0},
         {"least", step->least, 0},
         {"less", step->less, 0},
         {"most", step->most, 0},
         {"part", step->part, 0},
+        {"block", plan_number(step->block), -1},
         {"share", step->share, 0},
         {"only", step->only == PLAN_NEXT ? -1 : plan_number(step->only), -1},
         {"layout", plan_number(step->layout), -1},

@@ -155,7 +155,8 @@ static struct cost cost_of(const struct plan *p, const int64_t *symbol, const st
                 break;
             case PLAN_MMA:
                 if (s->count >= 0 && s->count < p->mma_count)
-                    add_mma(&cost, p, &p->mma[s->count], r, here * role->instances);
+                    add_mma(&cost, p, &p->mma[s->count], r,
+                            here * role->instances / (s->block ? p->mma[s->count].blocks_m : 1));
                 break;
             default:
                 break;

@@ -66,8 +66,9 @@ int ${name}_next = ${chunks}${places};
 ${type} ${p.name}[${p.registers}]; // of the columns of 32 lanes each
 //@     elseif not in_memory(p) then
 //@         local type = p.kind == "operand" and "u32" or ctype(p.dtype)
-//@         local each = p.registers // blocks
-${type} ${p.name}[${blocks}][${each}];
+//@         local held = has(p, "block") and 1 or blocks
+//@         local each = p.registers // held
+${type} ${p.name}[${held}][${each}];
 //@     end
 //@     local begins = false
 //@     for _, s in ipairs(p.kind == "rows" and model.role.consumer.step or {}) do

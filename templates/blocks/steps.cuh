@@ -180,6 +180,8 @@ ${place.name}[block][pair * 2 + half] = pack_${place.dtype}(value[0], value[1]);
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, kind = text.at[2], text.at[3], text.value, place.kind
 //@     local uniform, pairs = text.at[1], place.cols // 8 // across_warps
+//@     -- A step that is of one block of rows alone computes that one.
+//@     local block, end_block = opt(step, "block", 0), has(step, "block") and step.block + 1 or blocks
 //@     local given = has(model, "given") and has(model.given, place.name)
 //@     if uniform ~= "" or given then
 {
@@ -203,7 +205,7 @@ for (int i = 0; i < ${place.registers}; ++i) {
 //@     elseif text.shuffled then
 // Column by column: what another lane holds of one is held here for as long as both rows take it.
 #pragma unroll
-for (int block = 0; block < ${blocks}; ++block)
+for (int block = ${block}; block < ${end_block}; ++block)
     #pragma unroll
     for (int part = 0; part < ${pairs} * 2; ++part) {
         const int pair = part / 2, half = part % 2;
@@ -229,7 +231,7 @@ for (int block = 0; block < ${blocks}; ++block)
     }
 //@     else
 #pragma unroll
-for (int block = 0; block < ${blocks}; ++block)
+for (int block = ${block}; block < ${end_block}; ++block)
     #pragma unroll
     for (int half = 0; half < 2; ++half) {
 //@     if text.row then
@@ -274,7 +276,7 @@ for (int block = 0; block < ${blocks}; ++block)
 //@     -- Else the compiler takes the other's registers until the wgmma, and moves them behind its fence; or moves the
 //@     -- arithmetic behind the wait that follows.
 #pragma unroll
-for (int block = 0; block < ${blocks}; ++block)
+for (int block = ${block}; block < ${end_block}; ++block)
     #pragma unroll
     for (int i = 0; i < ${pairs} * 4; ++i)
         asm volatile("" : "${bound}"(${place.name}[block][i]));
@@ -1156,6 +1158,12 @@ const int ${name} = ${value};
 //@             local statements, value, tensor = range.at, range[1], step.tensor
 ${statements}
 const float ${tensor}_element = ${value};
+//@             if has(step, "node2") then
+//@                 local other = fragment_uniform("f" .. i .. "_", step.node2)
+//@                 local more, second = other.at, other[1]
+${more}
+const float ${tensor}_other = ${second};
+//@             end
 //@         end
 //@     end
 //@ end
@@ -1792,7 +1800,7 @@ ${call}(${ring}_fill, ${step.place}, consumer);
 ${ring}_advance(${ring}_fill);
 //@     elseif op == "fill" and has(step, "node") then
 //@         filled_of[ring] = ((filled_of[ring] or 0) + 1) % #model.ring[ring].tensor
-//@         local element = step.tensor .. "_element"
+//@         local element = step.tensor .. "_element" .. (has(step, "node2") and ", " .. step.tensor .. "_other" or "")
 ${call}(${ring}_fill, ${element});
 //@         if filled_of[ring] == 0 then
 ${ring}_advance(${ring}_fill);
@@ -1934,6 +1942,7 @@ ${place}_flies = true;
 //@         local first, last = a and stage_of(a, i) or step.place2, warps and ", warp" or a and ", " .. own_part or ""
 //@         local second = stage_of(b, i)
 //@         if is_early(call) then first, second, last = call .. "_a", call .. "_b", "" end
+//@         if has(step, "block") then last = last .. ", " .. step.block end
 //@         if fence_is_far(i) then
 mma_fence();
 //@         end
@@ -1954,7 +1963,8 @@ ${call}(${ring}_stage${next_item});
 ${call}(${step.place}, ${step.place2}, ${ring}_stage, consumer);
 //@     elseif op == "read" and call and model.place[step.place].kind == "rows" then
 //@         local row = model.tensor[step.tensor].access == "global" and "" or ", first_row"
-${call}(${step.place}, ${ring}_stage${row});
+//@         local other = has(step, "place2") and ", " .. step.place2 or ""
+${call}(${step.place}${other}, ${ring}_stage${row});
 //@     elseif op == "read" and call then
 //@         local who = warps and "warp_m" or own_part
 ${call}(${step.place}, ${ring}_stage, ${who});

@@ -10,9 +10,13 @@
 //@ -- early: stages of the ring of both operands, where these are found before their stage is full; 0: they are not.
 //@ param fresh bool
 //@ param early int
+//@ -- apart: each block of rows is multiplied by itself, which the caller names. All go into the same registers: as
+//@ -- outputs alone each would have its own, and the compiler add one's beside the products of the next.
+//@ param apart bool
 //@ local A, B = mma.operand[1], mma.operand[2]
 //@ local a, b = A.tensor and tensors[A.tensor], tensors[B.tensor]
-//@ local name, registers, blocks, steps = "mma_" .. mma.name, mma.n // 2, mma.blocks_m, mma.k_steps
+//@ local name, registers, steps = "mma_" .. mma.name, mma.n // 2, mma.k_steps
+//@ local all, blocks = mma.blocks_m, apart and 1 or mma.blocks_m -- of a warpgroup, of one statement
 //@ local inputs = ptx_type(A.dtype) .. "." .. ptx_type(B.dtype)
 //@ local whole, sums = mma.accumulator == "int32", ctype(mma.accumulator)
 //@ local sum, bound = ptx_type(mma.accumulator), whole and "r" or "f"
@@ -55,7 +59,8 @@
 //@ end
 //@ local first = a and "u32 a_stage" or "const u32 (&a)[" .. blocks .. "][" .. steps * 4 .. "]"
 //@ if early > 0 then first = "u32 a" end
-//@ local last = a and early == 0 and ", u32 warpgroup" or ""
+//@ local last = (a and early == 0 and ", u32 warpgroup" or "") .. (apart and ", u32 block" or "")
+//@ local of = apart and "one block of this warpgroup's rows" or "this warpgroup's rows"
 //@ local second = early > 0 and "b" or "b_stage"
 
 // The registers of d in the statement below, by 64 rows.
@@ -71,7 +76,7 @@
 // Operands in the ring's first stage: the low halves of their descriptors.
 __device__ __forceinline__ void ${name}_begin(u32 &a, u32 &b, u32 warpgroup)
 {
-    const u32 first = shared_address(${a_offset}) + warpgroup * ${blocks} * ${A.block_bytes};
+    const u32 first = shared_address(${a_offset}) + warpgroup * ${all} * ${A.block_bytes};
     a = matrix_descriptor_low(first, ${A.leading_bytes});
     b = matrix_descriptor_low(shared_address(${b_offset}), ${B.leading_bytes});
 }
@@ -86,18 +91,20 @@ __device__ __forceinline__ void ${name}_advance(u32 &a, u32 &b, bool wraps)
 }
 
 //@ end
-// d = a b + (accumulate ? d : 0) for this warpgroup's rows: ${blocks} x ${steps} instructions of ${mma.m} x ${mma.n} x ${mma.k}.
+// d = a b + (accumulate ? d : 0) for ${of}: ${blocks} x ${steps} instructions of ${mma.m} x ${mma.n} x ${mma.k}.
 // They run on; see mma_commit. One statement: the compiler looks at every register of d once.
 __device__ __forceinline__ void ${name}(${sums} (&d)[${blocks}][${registers}], ${first}, u32 ${second}${last}, int accumulate)
 {
 //@ if early > 0 then
 //@     local a_code, b_code = swizzle(a.swizzle).wgmma, swizzle(b.swizzle).wgmma
-    const u64 a_tile = matrix_descriptor_from(a, ${A.stride_bytes}, ${a_code});
+//@     local tile = apart and "a + block * " .. A.block_bytes // 16 or "a"
+    const u64 a_tile = matrix_descriptor_from(${tile}, ${A.stride_bytes}, ${a_code});
     const u64 b_tile = matrix_descriptor_from(b, ${B.stride_bytes}, ${b_code});
 //@ else
 //@ if a then
 //@     local code = swizzle(a.swizzle).wgmma
-    u32 a = shared_address(${a_offset} + a_stage * ${a.tile_bytes}) + warpgroup * ${blocks} * ${A.block_bytes};
+//@     local below = apart and "(warpgroup * " .. all .. " + block)" or "warpgroup * " .. all
+    u32 a = shared_address(${a_offset} + a_stage * ${a.tile_bytes}) + ${below} * ${A.block_bytes};
     u64 a_tile = matrix_descriptor(a, ${A.leading_bytes}, ${A.stride_bytes}, ${code});
 //@ end
 //@ local code = swizzle(b.swizzle).wgmma

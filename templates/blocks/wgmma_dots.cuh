@@ -46,15 +46,15 @@
 //@         local name, ring = operand.tensor, ring_of(operand)
 //@         return name and plan.shared[ring .. "." .. name].offset or 0
 //@     end
-//@     local fresh = true
+//@     local fresh, apart = true, false
 //@     for _, step in ipairs(plan.role.consumer.step) do
 //@         if step.op == "mma" and step.call == mma.name then
-//@             fresh = fresh and has(step, "least") and step.least == 2
+//@             fresh, apart = fresh and has(step, "least") and step.least == 2, apart or has(step, "block")
 //@         end
 //@     end
 //@     local early = has(plan, "early") and has(plan.early, mma.name) and 1 or 0
 //@     if early > 0 then early = plan.ring[ring_of(mma.operand[2])].stages end
 //@ include "blocks/wgmma_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
-//@     b_offset = offset(mma.operand[2]), fresh = fresh, early = early
+//@     b_offset = offset(mma.operand[2]), fresh = fresh and not apart, early = early, apart = apart
 
 //@ end

@@ -6,15 +6,20 @@ local sizes = { { M = 4096, N = 4096, K = 4096 }, { M = 4096, N = 7168, K = 2048
                 { M = 4096, N = 2112, K = 7168 } }
 local small = { { M = 200, N = 264, K = 400 } }
 
--- One scale of B for each 128 columns: a tile lies in one of them, or, where it does not, in two.
-local function of_columns(t, at, tile, block, part)
-  local last = (at.n + tile.n - 1) // 128
-  if 128 % tile.n == 0 then return part * t.b_scale[at.n // 128][block] end
+-- One scale of B for each 128 columns: a tile lies in one block of them, or, where it does not, in two, and so do as
+-- many neighbouring columns as divide both.
+local function of_columns(t, at, tile, block, row)
+  if 128 % tile.n == 0 then return row * t.b_scale[at.n // 128][block] end
+  local last, group = (at.n + tile.n - 1) // 128, 128
+  while tile.n % group > 0 do group = group // 2 end
   local one, other = t.b_scale[at.n // 128][block], t.b_scale[min(last, (N - 1) // 128)][block]
-  return where(lt(index().n, (at.n // 128 + 1) * 128), part * one, part * other)
+  local first = lt(column() // group, (128 - at.n % 128) // group)
+  if tile.n < 192 then return row * where(first, one, other) end -- fewer registers
+  return where(first, row * one, row * other)
 end
 
--- how: what differs from both scales and two levels of sums. a, b: this scale; old: those of A lie with k innermost.
+-- how: what differs from both scales and two levels of sums. a, b: this scale; old: those of A lie with k innermost;
+-- narrow: stores of 32 columns.
 local function c(name, f, how)
   local a, b = how ~= "b" and how ~= "none" and how ~= "plain", how ~= "a" and how ~= "none" and how ~= "plain"
   local rows, plain = how ~= "old", how == "plain"
@@ -24,16 +29,18 @@ local function c(name, f, how)
   local blocks = (K + 127) // 128
   if a then f.a_scale = rows and tensor { blocks, M, dtype = "fp32" } or tensor { M, blocks, dtype = "fp32" } end
   if b then f.b_scale = tensor { (N + 127) // 128, blocks, dtype = "fp32" } end
-  f.D = tensor { M, N, dtype = "bf16", out = true }
+  f.D = tensor { M, N, dtype = "bf16", out = true, swizzle = how == "narrow" and "64B" or nil }
   f.program = function(t, at, tile)
     local m, n = span(at.m, tile.m), span(at.n, tile.n)
     local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
       local along, block = span(k, tile.k), k // 128
       local x, y = load(t.A, m, along), load(t.B, n, along):t()
       if plain then return dot(x, y, sum) end
-      local part = dot(x, y)
-      if a then part = part * (rows and load(t.a_scale, block, m):t() or load(t.a_scale, m, block):t()) end
-      if b then part = of_columns(t, at, tile, block, part) end
+      local part, row = dot(x, y), nil
+      if a then row = rows and load(t.a_scale, block, m):t() or load(t.a_scale, m, block):t() end
+      if a and b then return sum + part * of_columns(t, at, tile, block, row) end
+      if a then return sum + part * row end
+      if b then return sum + part * t.b_scale[at.n // 128][block] end
       return sum + part
     end)
     store(t.D, m, n, sum)
@@ -50,7 +57,25 @@ c("blocks_late", { pipeline = { store = "late" } })
 c("blocks_16", { schedule = { order = "grouped", group = 16 } })
 c("blocks_hilbert", { schedule = { order = "hilbert" } })
 c("blocks_column", { schedule = { order = "column" } })
+-- Registers do not hold the products of 256 rows: the two blocks of a consumer are multiplied one after the other.
+local function tall(more)
+  local f = { tile = { m = 256, n = 128, k = 128 } }
+  for name, value in pairs(more or {}) do f[name] = value end
+  return f
+end
+c("blocks_256", tall())
+c("blocks_256_column", tall { schedule = { order = "column" } })
+c("blocks_256_n2", tall { cluster = { m = 1, n = 2 } })
+c("blocks_256_turns", tall { pipeline = { turns = true } })
+c("blocks_256_narrow", tall(), "narrow") -- stores of 32 columns: a stage more, a buffer less
+c("only_a_256", tall(), "a")
+c("only_b_256", tall(), "b")
+c("two_level_256", tall(), "none")
+-- Two blocks a multiprocessor, each of one consumer: one's results go out while the other multiplies.
+c("blocks_pair", { pipeline = { consumers = 1 }, schedule = { blocks = 2, order = "column" } }, "narrow")
 c("blocks_192", { tile = { m = 192, n = 128, k = 128 } })
+c("blocks_n192", { tile = { m = 128, n = 192, k = 128 } })
+c("blocks_136", { tile = { m = 256, n = 136, k = 128 } }) -- two waves of 2112 columns
 c("blocks_64", { tile = { m = 128, n = 64, k = 128 } })
 c("only_a", {}, "a")
 c("only_b", {}, "b")

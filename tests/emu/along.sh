@@ -43,21 +43,41 @@ along_element one_rows one_send
 along_choice one_rows one_send rows_load rows_rows
 along_swapped rows_load rows_rows
 along_groups one_rows one_send rows_load rows_rows
-along_not_twice one_next rows_load rows_rows
+along_twice one_rows one_send rows_load rows_rows
+along_not_thrice one_next rows_load rows_rows
+by_block one_rows one_send rows_load rows_rows
+by_block_twice one_rows one_send rows_load rows_rows
 along_items one_next rows_load rows_rows
 along_not_aligned rows_next
 kernels
 ! ways along_asked | grep -q _rows
 ok $? "along_asked: what a launch leaves out comes in no stage"
 
+# Products of whole rows, and block by block: how many a turn of the text has.
+while read -r kernel expected; do
+    "$program" gen "$spec" --kernel "$kernel" --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+    [ "$(grep -c '^ *mma_dot[0-9]*(' "$work/gen/$kernel.sm_90a.cu")" = "$expected" ]
+    ok $? "$kernel: $expected" "$work/out"
+done <<'kernels'
+along_plain 1
+along_two_blocks 1
+by_block 2
+by_block_three 3
+by_block_two_sums 4
+kernels
+
 # A text by hand, in its folder: what NVRTC makes of it is kept by its content and its name.
-"$program" gen "$spec" --kernel along_sent --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
-text=$work/gen/along_sent.sm_90a.cu
+of_kernel() {
+    kernel=$1
+    "$program" gen "$spec" --kernel "$kernel" --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+    text=$work/gen/$kernel.sm_90a.cu
+}
+of_kernel along_sent
 # broken NAME HAZARD AWK [MODE]: the text, edited so, is reported under that hazard.
 broken() {
     awk "$3"' { print }' "$text" >"$work/broken.cu"
     ! cmp -s "$text" "$work/broken.cu" &&
-        ! (cd "$work" && "$program" run "$spec" --kernel along_sent --device emu --source broken.cu \
+        ! (cd "$work" && "$program" run "$spec" --kernel "$kernel" --device emu --source broken.cu \
             --complete "${4:-random}" --hazards strict --set M=264,N=264,K=336 --inputs integer --rows dense) \
             >"$work/out" 2>&1 && grep -q "$2" "$work/out"
     ok $? "$1: $2" "$work/out"
@@ -88,5 +108,20 @@ broken "the turn takes the number of the block before" 'FAILED' '/^ *one_send\(a
 broken "operands do not go on to the next stage" 'FAILED\|UNORDERED\|REG-IN-FLIGHT' '/^ *mma_dot_advance\(dot/ { next }'
 broken "operands go on beyond the last stage" 'FAILED\|UNORDERED\|UNINIT\|BOUNDS' \
     '/^ *mma_dot_advance\(dot/ { sub(/ab_next.stage == 0/, "false") }'
+of_kernel by_block_two_sums
+nth() { printf '/^ *%s\(.*\);/ && ++n == %s { ' "$1" "$2"; }
+for which in 1 2 4; do # behind the second's sum stands the fence of the first's next block, too
+    broken "block $which: no fence in front of its products" WGMMA-FENCE "$(nth mma_fence $which) next }"
+    broken "block $which: no wait in front of its sum" 'REG-IN-FLIGHT' "$(nth mma_wait_0 $which) next }"
+done
+broken "the stage is given back in front of the last block" UNORDERED \
+    "/^ *a_release\\(/ { next } $(nth mma_dot1 2) print \"a_release(a_oldest);\" }" late
+of_kernel by_block # whose result has a buffer for each chunk
+broken "no wait for the buffers of the item before" UNORDERED-WRITE '/^ *d_wait_0\(\);/ && !n++ { next }' late
+broken "the wait for buffers is told to nobody" UNORDERED-WRITE '/^ *d_barrier\(consumer\);/ && !n++ { next }' late
+broken "a chunk is not fenced" PROXY-FENCE '/^ *d_fence\(\);/ { next }' late
+of_kernel by_block_two_sums
+broken "the first block is multiplied twice" FAILED "$(nth mma_dot 2) sub(/, 1, 0/, \", 0, 0\") }"
+broken "the second block goes on from the first" FAILED "$(nth mma_dot 2) sub(/, 1, 0/, \", 1, 1\") }"
 echo "1..$count"
 [ "$failed" -eq 0 ]

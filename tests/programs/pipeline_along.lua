@@ -68,10 +68,42 @@ along("along_two_sums", {
     store(t.E, m, n, second)
   end,
 })
--- Read twice, with columns, or of a tensor whose rows no second variant has: by threads, as ever.
-along("along_not_twice", { one = one, part = function(t, dot, row, at, block)
+-- Two elements of a tensor; three are read by threads, as ever.
+along("along_twice", { one = one, part = function(t, dot, row, at, block)
   return dot * (row * t.one[at.n // 64][block] + t.one[0][block])
 end })
+along("along_not_thrice", { one = one, part = function(t, dot, row, at, block)
+  return dot * (row * t.one[at.n // 64][block] + t.one[0][block] * t.one[at.n // 128][block])
+end })
+-- Registers do not hold the product of all of a consumer's rows beside its sum: block by block, of two and of three;
+-- with one of two scales for each half of the columns; masks; two sums, and consumers in turns.
+local tall = { m = 256, n = 128, k = 64 }
+along("by_block", { tile = tall, one = one, part = both, cluster = { m = 2 } })
+along("by_block_twice", { tile = { m = 256, n = 96, k = 64 }, one = one, cluster = { m = 2 }, part = function(t, dot, row, at, block)
+  local other = t.one[min(at.n // 64 + 1, (N - 1) // 64)][block]
+  return dot * (row * where(lt(column(), 64), t.one[at.n // 64][block], other))
+end })
+along("by_block_three", { tile = { m = 192, n = 96, k = 64 }, pipeline = { consumers = 1 }, cluster = { m = 1, n = 2 } })
+along("by_block_turns", { tile = tall, pipeline = { turns = true, stages = 2 } })
+along("by_block_pair", { tile = { m = 128, n = 128, k = 64 }, pipeline = { consumers = 1 }, schedule = { blocks = 2 } })
+along("by_block_masks", { tile = tall, part = function(_, dot, row) local i = index()
+  return where(le(i.n, i.m), dot * row, 0)
+end })
+along("by_block_two_sums", {
+  tile = { m = 256, n = 64, k = 64 }, rows = false, C = tensor { N, K, dtype = "bf16" },
+  E = tensor { M, N, dtype = "bf16", out = true },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local first, second = loop("k", range(0, K, tile.k), { zeros(), zeros() }, function(k, first, second)
+      local s = span(k, tile.k)
+      local a = load(t.A, m, s)
+      return first + dot(a, load(t.B, n, s):t()) * 0.5, second - dot(a, load(t.C, n, s):t())
+    end)
+    store(t.D, m, n, first)
+    store(t.E, m, n, second)
+  end,
+})
+-- With columns, or of a tensor whose rows no second variant has: by threads, as ever.
 along("along_not_columns", { rows = tensor { blocks(), N, dtype = "fp32" }, program = function(t, at, tile)
   local m, n = span(at.m, tile.m), span(at.n, tile.n)
   local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)

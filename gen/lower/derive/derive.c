@@ -132,8 +132,8 @@ static int find_dots(struct derive *d)
         for (int o = 0; o < 2; o++) {
             dot->load[o] = work_view(&d->work, &op->arg[o], &dot->transposed[o]);
             if (o == 0 && dot->load[o] < 0)
-                dot->converted = (dot->load[o] = work_converted(&d->work, &op->arg[o], &dot->transposed[o],
-                                                                &dot->conversion)) >= 0;
+                dot->converted =
+                    (dot->load[o] = work_converted(&d->work, &op->arg[o], &dot->transposed[o], &dot->conversion)) >= 0;
             struct work_op *load = dot->load[o] >= 0 ? &d->work.op[dot->load[o]] : NULL;
             if (load && load->end >= 0 && (o == 0) == dot->transposed[o])
                 load->summed = true;
@@ -322,6 +322,27 @@ int derive_uses_of(const struct derive *d, int leaf)
     for (int i = 0; i < d->use_count; i++)
         uses += reaches(&d->work, d->use[i].root, leaf);
     return uses;
+}
+
+int derive_summed_by(const struct derive *d, int op)
+{
+    const struct program *p = d->work.program;
+    const int loop = d->work.op[op].parent, leaf = d->work.op[op].leaf;
+    if (p->op[op].kind != PROGRAM_DOT || loop < 0 || d->work.op[op].arg[2] >= 0 || derive_uses_of(d, leaf) != 1)
+        return 0;
+    for (int i = loop + 1; i < p->op[loop].end; i++) {
+        const struct program_op *o = &p->op[i];
+        const int sum = d->work.op[i].leaf;
+        const int value =
+            o->kind == PROGRAM_PARAM && o->loop == loop ? d->work.op[p->op[loop].end].value[o->which] : -1;
+        bool alone = value >= 0 && o->tile.columns == p->op[op].tile.columns && derive_uses_of(d, sum) == 1 &&
+                     reaches(&d->work, value, leaf) && reaches(&d->work, value, sum);
+        for (int k = loop + 1; k < p->op[loop].end && alone; k++)
+            alone = k == op || k == i || d->work.op[k].leaf < 0 || !reaches(&d->work, value, d->work.op[k].leaf);
+        if (alone)
+            return plan_some(o->which);
+    }
+    return 0;
 }
 
 static void find_partial(struct derive *d)

@@ -29,6 +29,10 @@
  * others then run beside no operand. Each was computed from accumulators that are free by then, so that within the turn
  * they take the room of those.
  *
+ * BY BLOCK. Where a turn adds a dot's product to a sum that it carries on, and registers do not hold the product of all
+ * of a consumer's rows beside that sum, blocks of 64 rows are multiplied one after the other, each into the same
+ * registers, and added when it is done. The products of other consumers run meanwhile.
+ *
  * OVERLAP. An operand may be computed from several dots of its turn. Functions of the first are computed behind its
  * wait, while the last runs, into a place of their own. Stages that this wait frees are released behind them: the
  * compiler moves arithmetic behind the next wait where no branch stands in between, and a release is one.
@@ -86,12 +90,12 @@ struct derive_ring {
     int number;              /* of plan.ring */
 };
 
-/* What comes along in a ring: numbers of a LOAD, one for each row, or one element that all rows take. */
+/* What comes along in a ring: numbers of a LOAD, one for each row, or one or two elements that all rows take. */
 struct derive_along {
-    int load; /* -1: an element */
+    int load; /* -1: elements */
     int ring, tensor;
-    int node;  /* of the work graph: what arithmetic takes */
-    int place; /* plan_some(place) into which a turn's are read */
+    int node[2];  /* of the work graph: what arithmetic takes; -1: there is but one */
+    int place[2]; /* plan_some(place) into which a turn's are read */
 };
 
 struct derive_dot {
@@ -103,6 +107,7 @@ struct derive_dot {
     bool resident;      /* A is loaded outside of the dot's loop, and stays in registers */
     bool converted;     /* A becomes the dot's dtype in registers */
     struct work_conversion conversion;
+    bool by_block; /* see BY BLOCK */
 };
 
 /* A stage that the consumers hold. */
@@ -189,6 +194,11 @@ void derive_close(struct derive *d);
  * `consumer` are set. 0, 1, 3. */
 int derive_steps(struct derive *d);
 
+/* The dot's product is a part of one sum that its turn carries on, and nothing else takes it, or the sum as it was: a
+ * block of the sum's rows may be there before the next one's are multiplied. plan_some(number of the carried value); 0:
+ * it is not so. */
+int derive_summed_by(const struct derive *d, int op);
+
 /* Operations that take a node in which the leaf is. */
 int derive_uses_of(const struct derive *d, int leaf);
 
@@ -200,22 +210,6 @@ bool derive_starts_from_zero(const struct derive *d, int op);
 /* The dot's result is taken in its own turn of a loop, so that consumers with turns pass the tensor cores on around it:
  * one computes on what it got while the next one's dot runs. Without turns two that began in step would stay so. */
 bool derive_passes_on(const struct derive *d, int op);
-
-/* Zeros before the first item, where sums begin from zero without them: those of a loop without turns are never left
- * to what the hardware began with. */
-int derive_zeros_before_items(struct derive *d);
-
-int derive_first_values(struct derive *d, int loop); /* into their places, but for such sums */
-
-/* Those sums, where the loop makes no turn for this item but may have made some for the one before. count: plan_some
- * (node), its turns. */
-int derive_zeros_without_turns(struct derive *d, int loop, const char *name, int count);
-
-/* ---- derive_items.c: items from a counter; nothing where their order is static. Each returns 0 or 3. */
-
-int derive_next_item(struct derive *d, bool first); /* the item of the next turn, by all roles */
-int derive_take_item(struct derive *d);             /* the producer asks for the number behind it */
-int derive_end_items(struct derive *d);
 
 /* ---- derive_fill.c: rings without a producer. Each returns 0, 1 or 3. */
 
@@ -242,7 +236,9 @@ bool derive_comes_along(struct derive *d, int node);
 /* The producer's steps for the elements of a stage, behind those of its tiles. 0, 1, 3. */
 int derive_send_along(struct derive *d, int ring, int shift);
 
-/* A turn of the loop: those of its stage into their places, behind the wait for it. 0, 1, 3. */
+/* A turn of the loop: those of its stage into their places, behind the wait for it: of stages that are taken in front
+ * of the turn's first dot, and the others; behind them the fence. Each returns 0, 1, 3. */
+int derive_read_before(struct derive *d, int op);
 int derive_read_along(struct derive *d, int loop);
 
 /* The producer fills the ring's next stage, `shift` further in the loop around, and the consumers wait for it. */

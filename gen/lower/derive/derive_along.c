@@ -9,9 +9,9 @@
  * Rows come so where a bulk copy can bring them: their elements are neighbours in memory, a box of them, from a place
  * that the producer knows. What a bulk copy asks of rows in memory (16 bytes) a launch may not have: then it takes the
  * variant of rows of any alignment, in which threads read elements. So no rows come along in that one, nor in a kernel
- * without one. A single element the producer's thread reads while it waits for the stage, and sends: its bytes count on
- * the full barrier, as those of copies do. In either case nothing else reads the tensor, and the turn reads it always:
- * what a condition may leave out for a whole launch is read at its use.
+ * without one. A single element, or two of a tensor, the producer's thread reads while it waits for the stage, and
+ * sends: their bytes count on the full barrier, as those of copies do. In either case nothing else reads the tensor,
+ * and the turn reads it always: what a condition may leave out for a whole launch is read at its use.
  */
 #include "lower/derive/derive.h"
 
@@ -109,8 +109,8 @@ static int loop_of_element(struct derive *d, int node)
     return -1;
 }
 
-/* Nothing else reads the node's tensor, and the loop's own operations take the node, one of them always. load: its
- * LOAD; -1: none. */
+/* Nothing but such elements reads the node's tensor, and the loop's own operations take the node, one of them always.
+ * load: its LOAD, which alone reads it; -1: none. */
 static bool is_only_read(struct derive *d, int load, int node, int loop)
 {
     const struct program *p = d->work.program;
@@ -123,7 +123,8 @@ static bool is_only_read(struct derive *d, int load, int node, int loop)
             return false;
     }
     for (int i = 0; i < g->count; i++)
-        if (i != node && g->node[i].op == EXPR_TENSOR && g->node[i].integer == tensor)
+        if (i != node && g->node[i].op == EXPR_TENSOR && g->node[i].integer == tensor &&
+            (load >= 0 || loop_of_element(d, i) != loop))
             return false;
     for (int u = 0; u < d->use_count; u++) {
         const int op = d->use[u].op, root = d->use[u].root;
@@ -138,23 +139,43 @@ static bool is_only_read(struct derive *d, int load, int node, int loop)
     return always;
 }
 
-static int add(struct derive *d, int load, int node, int loop)
+static int add(struct derive *d, int load, const int node[2], int loop)
 {
     struct plan *p = d->work.l->plan;
-    struct derive_along a = {
-        .load = load, .ring = ring_of_turns(d, loop), .tensor = (int)d->work.graph.node[node].integer, .node = node};
-    const struct plan_place place = {.name = plan_text(p, "%s_row", p->tensor[a.tensor].name),
-                                     .kind = PLAN_PLACE_ROWS,
-                                     .dtype = TW_FP32,
-                                     .rows = d->rows / d->abreast,
-                                     .cols = 1,
-                                     .registers = 2 * d->blocks,
-                                     .shared = -1};
-    a.place = place.name ? plan_add_place(p, place) : 0;
+    struct derive_along a = {.load = load,
+                             .ring = ring_of_turns(d, loop),
+                             .tensor = (int)d->work.graph.node[node[0]].integer,
+                             .node = {node[0], node[1]}};
+    for (int i = 0; i < 2 && node[i] >= 0; i++) {
+        const struct plan_place place = {.name = plan_text(p, i ? "%s_other" : "%s_row", p->tensor[a.tensor].name),
+                                         .kind = PLAN_PLACE_ROWS,
+                                         .dtype = TW_FP32,
+                                         .rows = d->rows / d->abreast,
+                                         .cols = 1,
+                                         .registers = 2 * d->blocks,
+                                         .shared = -1};
+        if (!place.name || !(a.place[i] = plan_add_place(p, place)))
+            return 3;
+    }
     d->along[d->along_count++] = a;
     if (load >= 0)
         d->ring[a.ring].load[d->ring[a.ring].load_count++] = load;
-    return a.place ? 0 : 3;
+    return 0;
+}
+
+/* The elements of the node's tensor that come along, if it is the first of them: one or two. */
+static bool find_elements(struct derive *d, int first, int loop, int node[2])
+{
+    const struct expr_graph *g = &d->work.graph;
+    int count = 0;
+    for (int i = 0; i < g->count; i++) {
+        if (g->node[i].op != EXPR_TENSOR || g->node[i].integer != g->node[first].integer)
+            continue;
+        if (i < first || count == 2 || !is_only_read(d, -1, i, loop))
+            return false;
+        node[count++] = i;
+    }
+    return count > 0;
 }
 
 int derive_find_along(struct derive *d, bool rows, bool elements)
@@ -165,15 +186,16 @@ int derive_find_along(struct derive *d, bool rows, bool elements)
     if (d->work.l->kernel->ahead_count > 0) /* their turns begin under others */
         return 0;
     for (int i = 0; i < p->op_count && rows && !status; i++) {
-        const int loop = d->work.op[i].parent;
+        const int loop = d->work.op[i].parent, node[2] = {d->work.op[i].element, -1};
         if (loop >= 0 && d->along_count < DERIVE_MAX_ALONG && ring_of_turns(d, loop) >= 0 && is_row_of_memory(d, i) &&
-            is_only_read(d, i, d->work.op[i].element, loop))
-            status = add(d, i, d->work.op[i].element, loop);
+            is_only_read(d, i, node[0], loop))
+            status = add(d, i, node, loop);
     }
     for (int i = 0; i < nodes && elements && !status; i++) {
         const int loop = loop_of_element(d, i);
-        if (loop >= 0 && d->along_count < DERIVE_MAX_ALONG && is_only_read(d, -1, i, loop))
-            status = add(d, -1, i, loop);
+        int node[2] = {-1, -1};
+        if (loop >= 0 && d->along_count < DERIVE_MAX_ALONG && find_elements(d, i, loop, node))
+            status = add(d, -1, node, loop);
     }
     return status;
 }
@@ -201,38 +223,60 @@ int derive_send_along(struct derive *d, int ring, int shift)
                                  .count = p->tensor[a->tensor].tile_bytes,
                                  .call = plan_text(p, "%s_send", p->tensor[a->tensor].name)};
         d->owner_count = 0; /* in places are values of the consumer's turn */
-        step.node = derive_built(d, d->ring[ring].load[0], a->node, shift, &status);
+        step.node = derive_built(d, d->ring[ring].load[0], a->node[0], shift, &status);
+        if (!status && a->node[1] >= 0)
+            step.node2 = derive_built(d, d->ring[ring].load[0], a->node[1], shift, &status);
         d->owner_count = owners;
         status = status ? status : derive_emit(d, d->producer, step);
     }
     return status;
 }
 
+/* What comes along with the turn's stages, but what is in its place already. */
+static int read(struct derive *d, const struct derive_along *a)
+{
+    struct plan *p = d->work.l->plan;
+    const struct plan_step step = {.op = PLAN_READ,
+                                   .ring = d->ring[a->ring].number,
+                                   .tensor = a->tensor,
+                                   .place = a->place[0],
+                                   .place2 = a->place[1],
+                                   .call = plan_text(p, "%s_rows", p->tensor[a->tensor].name),
+                                   .why = "it came with the tiles, and memory is busy with those while dots run"};
+    int status = d->taken >> a->ring & 1 ? 0 : derive_take(d, a->ring, 0);
+    status = status ? status : derive_emit(d, d->consumer, step);
+    for (int i = 0; i < 2 && a->place[i] && !status; i++)
+        status = derive_own(d, a->place[i], a->node[i]);
+    return status;
+}
+
+int derive_read_before(struct derive *d, int op)
+{
+    const int loop = plan_number(d->due);
+    int status = 0;
+    for (int i = 0; i < d->along_count && loop >= 0 && loop == d->work.op[op].parent && !status; i++)
+        if (d->ring[d->along[i].ring].parent == loop && d->taken >> d->along[i].ring & 1)
+            status = read(d, &d->along[i]);
+    return status;
+}
+
 int derive_read_along(struct derive *d, int loop)
 {
     struct plan *p = d->work.l->plan;
-    int status = 0, read = -1;
+    int status = 0, last = -1;
     for (int i = 0; i < d->along_count && !status; i++) {
         const struct derive_along *a = &d->along[i];
         if (d->ring[a->ring].parent != loop)
             continue;
-        const struct plan_step step = {.op = PLAN_READ,
-                                       .ring = d->ring[a->ring].number,
-                                       .tensor = a->tensor,
-                                       .place = a->place,
-                                       .call = plan_text(p, "%s_rows", p->tensor[a->tensor].name),
-                                       .why = "it came with the tiles: dots run meanwhile"};
-        read = i;
-        if (!(d->taken >> a->ring & 1))
-            status = derive_take(d, a->ring, 0);
-        status = status ? status : derive_emit(d, d->consumer, step);
-        status = status ? status : derive_own(d, a->place, a->node);
+        last = i;
+        if (derive_place_of(d, a->node[0]) != a->place[0])
+            status = read(d, a);
     }
-    if (status || read < 0)
+    if (status || last < 0)
         return status;
     return derive_emit(d, d->consumer,
                        (struct plan_step){.op = PLAN_FENCE_ASYNC,
-                                          .ring = d->ring[d->along[read].ring].number,
+                                          .ring = d->ring[d->along[last].ring].number,
                                           .tensor = -1,
-                                          .call = plan_text(p, "%s_read", p->tensor[d->along[read].tensor].name)});
+                                          .call = plan_text(p, "%s_read", p->tensor[d->along[last].tensor].name)});
 }

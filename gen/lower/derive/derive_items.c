@@ -3,7 +3,7 @@
  *
  * The first item stands before the loop over items, each further one at the end of a turn; so the ring's steps are the
  * same in every turn, and what decides whether there is another is what was written or read last. */
-#include "lower/derive/derive.h"
+#include "lower/derive/derive_ops.h"
 
 enum { ARRIVALS = 4 /* every warp of a consumer releases for itself */ };
 

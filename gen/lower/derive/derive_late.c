@@ -38,7 +38,7 @@ static int send(struct derive *d, enum plan_op flow, const char *why)
         write.call = plan_text(p, "%s_write", p->tensor[tensor].name);
         store.call = plan_text(p, "%s_store", p->tensor[tensor].name);
         status = write.call && store.call ? derive_emit(d, d->consumer, begin(d, op, flow, why)) : 3;
-        status = status ? status : derive_chunk(d, write, store);
+        status = status ? status : derive_chunk(d, op, write, store);
     }
     return status;
 }

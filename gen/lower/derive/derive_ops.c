@@ -81,7 +81,8 @@ static int make_room(struct derive *d)
     return last >= 0 ? derive_wait(d, last) : 0;
 }
 
-int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
+/* Issues the dot; block: plan_some(block of rows), of this one alone. */
+static int issue(struct derive *d, int op, enum plan_start start, int shift, int block)
 {
     struct plan *p = d->work.l->plan;
     struct derive_dot *dot = &d->dot[op];
@@ -91,6 +92,7 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
         if (r >= 0 && d->ring[r].copied == (i >= 2) && d->ring[r].inner < 0 && !(d->taken >> r & 1))
             status = derive_take(d, r, shift);
     }
+    status = status ? status : derive_read_before(d, op);
     if (!status && dot->converted)
         status = convert(d, op);
     if (!status && d->crowded)
@@ -110,7 +112,7 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
             newest = d->held[i].ring == r ? i : newest;
         if (newest >= 0 && !(counted >> r & 1)) {
             d->held[newest].group = d->groups;
-            d->held[newest].uses -= d->ring[r].inner < 0;
+            d->held[newest].uses -= d->ring[r].inner < 0 && (!block || block == d->blocks);
             counted |= 1u << r;
         }
         if (o == 1 || !dot->converted)
@@ -135,6 +137,7 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
                                  .place = dot->place,
                                  .place2 = dot->operand,
                                  .least = (int)start,
+                                 .block = block,
                                  .loop = start == PLAN_FROM_ZERO_FIRST ? plan_some(d->loop[d->work.op[op].parent]) : 0,
                                  .call = p->mma[dot->mma].name});
     if (!status && !d->synchronous)
@@ -148,6 +151,11 @@ int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
     if (!status && d->synchronous)
         status = derive_release(d);
     return status ? status : derive_early_make(d, op);
+}
+
+int derive_issue(struct derive *d, int op, enum plan_start start, int shift)
+{
+    return issue(d, op, start, shift, 0);
 }
 
 int derive_pack(struct derive *d, int op)
@@ -201,8 +209,35 @@ int derive_finish_dot(struct derive *d, int op)
     return status ? status : derive_issue(d, op, start, 0);
 }
 
+/* The dot block by block, each added to what the turn carries on as soon as it is there: derive.h, BY BLOCK. */
+static int add_by_block(struct derive *d, int op)
+{
+    const struct program *p = d->work.program;
+    const int loop = d->work.op[op].parent, which = plan_number(derive_summed_by(d, op));
+    const int value = d->work.op[p->op[loop].end].value[which];
+    int sum = 0, status = 0;
+    for (int i = loop + 1; i < p->op[loop].end; i++)
+        if (p->op[i].kind == PROGRAM_PARAM && p->op[i].loop == loop && p->op[i].which == which)
+            sum = derive_home_of(d, d->work.op[i].leaf);
+    for (int block = 1; block <= d->blocks && !status; block++) {
+        status = derive_land(d, d->dot[op].place);
+        status = status ? status : issue(d, op, PLAN_FROM_ZERO, 0, block);
+        status = status ? status : derive_prepare(d, op, value);
+        const int node = status ? 0 : derive_built(d, op, value, 0, &status);
+        status = status ? status
+                        : derive_pass(d, (struct plan_step){.op = PLAN_TOUCH,
+                                                            .place = sum,
+                                                            .node = node,
+                                                            .block = plan_some(block - 1),
+                                                            .call = "evaluate"});
+    }
+    return status ? status : derive_own(d, sum, value);
+}
+
 int derive_dot_steps(struct derive *d, int op)
 {
+    if (d->dot[op].by_block)
+        return add_by_block(d, op);
     int status = d->dot[op].load[0] < 0 ? derive_pack(d, op) : 0;
     return status ? status : derive_finish_dot(d, op);
 }
@@ -219,17 +254,51 @@ static int chunk_columns(const struct plan_tensor *t, const struct program_op *s
     return columns;
 }
 
-int derive_chunk(struct derive *d, struct plan_step write, struct plan_step store)
+/* Chunks of an item of a consumer. */
+static int chunks_of(const struct derive *d, int op)
+{
+    const struct program_op *o = &d->work.program->op[op];
+    bool turned;
+    const int columns = work_stored(&d->work, o, &turned)->columns;
+    return (d->wide ? 1 : d->blocks) * columns / chunk_columns(&d->work.l->plan->tensor[o->tensor], o, turned);
+}
+
+static const struct plan_step told = {.op = PLAN_BARRIER,
+                                      .ring = -1,
+                                      .tensor = -1,
+                                      .call = "d_barrier",
+                                      .why = "one thread has waited for the store, for all of them"};
+
+/* The item's only result has a buffer for each of its chunks, of three and more: who has waited for the stores of the
+ * item before has waited for all of them. */
+static bool has_all_buffers(const struct derive *d, int op)
+{
+    const struct plan *p = d->work.l->plan;
+    const int ring = p->ring_count - 1;
+    int stores = 0;
+    for (int i = 0; i < d->work.program->op_count; i++)
+        stores += work_is_store(&d->work.program->op[i]);
+    return stores == 1 && d->work.op[op].parent < 0 && !d->source && !(d->late && d->late[op]) &&
+           p->ring[ring].stages > 2 && p->ring[ring].stages >= chunks_of(d, op);
+}
+
+/* In front of its chunks. */
+static int wait_for_buffers(struct derive *d, int op)
+{
+    const struct plan_step wait = {
+        .op = PLAN_STORE_WAIT, .ring = d->work.l->plan->ring_count - 1, .tensor = -1, .call = "d_wait_0"};
+    int status = has_all_buffers(d, op) ? derive_emit(d, d->consumer, wait) : 0;
+    return status || !has_all_buffers(d, op) ? status : derive_emit(d, d->consumer, told);
+}
+
+int derive_chunk(struct derive *d, int op, struct plan_step write, struct plan_step store)
 {
     const int stages = d->work.l->plan->ring[write.ring].stages;
-    const bool waited = d->source && !write.place; /* with what came into the buffer: derive_reads.c */
+    /* With what came into the buffer, derive_reads.c; or in front of all chunks. */
+    const bool waited = !write.place && (d->source || has_all_buffers(d, op));
     const struct plan_step chunk[] = {
         {.op = PLAN_STORE_WAIT, .ring = write.ring, .tensor = -1, .count = stages - 1, .call = "d_wait"},
-        {.op = PLAN_BARRIER,
-         .ring = -1,
-         .tensor = -1,
-         .call = "d_barrier",
-         .why = "one thread has waited for the store, for all of them"},
+        told,
         write,
         {.op = PLAN_FENCE_ASYNC, .ring = write.ring, .tensor = -1, .call = "d_fence"},
         {.op = PLAN_BARRIER,
@@ -254,7 +323,8 @@ static int store_staged(struct derive *d, int op, int expression)
     const struct plan_tensor *t = &p->tensor[o->tensor];
     bool turned;
     int ring = p->ring_count - 1, status = 0;
-    int columns = work_stored(&d->work, o, &turned)->columns, width = chunk_columns(t, o, turned);
+    work_stored(&d->work, o, &turned);
+    const int width = chunk_columns(t, o, turned);
     struct plan_step write = {.op = PLAN_WRITE,
                               .ring = ring,
                               .tensor = o->tensor,
@@ -266,17 +336,18 @@ static int store_staged(struct derive *d, int op, int expression)
     for (int k = 0; k < t->rank && !status; k++)
         store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
     status = status ? status : derive_limit(d, op, &store);
-    int chunks = (d->wide ? 1 : d->blocks) * columns / width, ahead = 0;
+    int chunks = chunks_of(d, op), ahead = 0;
     if (!status && d->late && d->late[op])
         return derive_late_pack(d, op, expression, chunks);
     struct plan_step next[DERIVE_MAX_READS];
     status = status || chunks < 2 || d->wide ? status : derive_reads(d, &write, width, next, &ahead);
     const struct plan_step begin = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = chunks, .call = t->name};
+    status = status ? status : wait_for_buffers(d, op);
     status = status ? status : derive_emit(d, d->consumer, begin);
     status = status ? status : derive_take_source(d, op, width);
     for (int i = 0; i < ahead && !status; i++)
         status = derive_emit(d, d->consumer, next[i]);
-    status = status ? status : derive_chunk(d, write, store);
+    status = status ? status : derive_chunk(d, op, write, store);
     return status ? status : derive_limit(d, op, NULL);
 }
 

@@ -22,7 +22,7 @@ int derive_store(struct derive *d, int op);
 
 /* A chunk through a buffer to memory: what `write` writes, behind the wait for the buffer, then `store`; and the end
  * of the loop or condition around it. */
-int derive_chunk(struct derive *d, struct plan_step write, struct plan_step store);
+int derive_chunk(struct derive *d, int op, struct plan_step write, struct plan_step store);
 
 /* 1 where fp32 cannot hold the node, which is computed from sums of integers, as is told; else 0 or 3. */
 int derive_refuse_whole(struct derive *d, int op, int node);
@@ -36,6 +36,24 @@ int derive_late_turn(struct derive *d, int loop); /* at the end of a turn: a chu
 int derive_late_left(struct derive *d, int loop); /* behind its turns, or (-1) the last item: what is held still */
 /* Behind an item: the results of the STORE, `chunks` of them, and where they belong. */
 int derive_late_pack(struct derive *d, int op, int expression, int chunks);
+
+/* ---- derive_zero.c. Each returns 0, 1 or 3. */
+
+/* Zeros before the first item, where sums begin from zero without them: those of a loop without turns are never left
+ * to what the hardware began with. */
+int derive_zeros_before_items(struct derive *d);
+
+int derive_first_values(struct derive *d, int loop); /* into their places, but for such sums */
+
+/* Those sums, where the loop makes no turn for this item but may have made some for the one before. count: plan_some
+ * (node), its turns. */
+int derive_zeros_without_turns(struct derive *d, int loop, const char *name, int count);
+
+/* ---- derive_items.c: items from a counter; nothing where their order is static. Each returns 0 or 3. */
+
+int derive_next_item(struct derive *d, bool first); /* the item of the next turn, by all roles */
+int derive_take_item(struct derive *d);             /* the producer asks for the number behind it */
+int derive_end_items(struct derive *d);
 
 /* ---- derive_parts.c: nothing where no loop is split. Each returns 0 or 3. */
 

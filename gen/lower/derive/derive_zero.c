@@ -1,5 +1,6 @@
 /* Carried values at a loop's beginning and behind it, and sums that begin from zero without zeros being there: their
  * first dot takes none of what lies in its accumulator. */
+#include "lower/derive/derive_ops.h"
 #include "lower/derive/derive_turns.h"
 
 /* The carried value that the operation's result becomes; -1: none. */

@@ -12,6 +12,7 @@
 enum {
     WARPGROUP = 128,
     MOST_STAGES = 8,
+    MOST_BUFFERS = 4,
     MOST_STREAMED = 16, /* of a swapped product: memory bounds it, and so what is on its way */
     MOST_CONSUMERS = 3,
     PRODUCER_REGISTERS = 40,
@@ -212,41 +213,6 @@ const char *pipeline_dot_name(struct pipeline *x, int op)
     return name ? plan_text(x->plan, "%s", name) : plan_text(x->plan, number ? "dot%d" : "dot", number);
 }
 
-int pipeline_accumulator(struct pipeline *x, int op, const char *name)
-{
-    const struct program_op *o = &x->program->op[op];
-    int loop = x->d.work.op[op].parent, sums = x->d.blocks * o->tile.columns / x->d.warps_n;
-    int place = plan_add_place(x->plan, (struct plan_place){.name = plan_text(x->plan, "%s_sum", name),
-                                                            .kind = PLAN_PLACE_ACCUMULATOR,
-                                                            .dtype = o->tile.dtype,
-                                                            .rows = x->d.rows / x->d.abreast,
-                                                            .cols = o->tile.columns,
-                                                            .registers = x->d.in_memory ? PIPELINE_OF_CHUNK : sums / 2,
-                                                            .shared = -1});
-    if (!place)
-        return 3;
-    x->d.dot[op].place = place;
-    int node = x->d.work.op[op].leaf, status = derive_home(&x->d, node, place);
-    /* What a loop carries on as it is, and what it gives to the loop around. */
-    while (loop >= 0 && node >= 0 && !status) {
-        int which = x->program->op[loop].carried - 1, result = -1;
-        while (which >= 0 && x->d.work.op[x->program->op[loop].end].value[which] != node)
-            which--;
-        for (int k = 0; k < x->program->op_count && which >= 0 && !status; k++) {
-            const struct program_op *other = &x->program->op[k];
-            if ((other->kind != PROGRAM_PARAM && other->kind != PROGRAM_RESULT) || other->loop != loop ||
-                other->which != which)
-                continue;
-            bool parts = other->kind == PROGRAM_RESULT && x->program->op[loop].parts && !x->program->op[loop].by_last;
-            status = parts ? pipeline_part_place(x, k, name) : derive_home(&x->d, x->d.work.op[k].leaf, place);
-            result = other->kind == PROGRAM_RESULT ? x->d.work.op[k].leaf : result;
-        }
-        node = result;
-        loop = x->d.work.op[loop].parent;
-    }
-    return status;
-}
-
 static int dot(struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
@@ -434,6 +400,10 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
     int fit = each ? (limit - fixed) / each : 1, most = x->l->swapped ? MOST_STREAMED : MOST_STAGES;
     *stages = pipeline_choose(x, "pipeline.stages", fit > most ? most : fit, "as many as shared memory holds");
     *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
+    /* Chunks of tall tiles are many, and what they wait for nothing runs under. */
+    for (; x->by_block && x->stored && x->buffers < MOST_BUFFERS && limit - fixed - *stages * each >= chunk;
+         fixed += chunk)
+        x->buffers++;
     const struct pipeline_stages all = {.stages = *stages, .fit = fit, .each = each, .beside = fixed};
     return pipeline_check_stages(x, &all);
 }
@@ -728,6 +698,7 @@ static int decide(struct pipeline *x)
     x->d.in_memory = pipeline_stays_in_memory(x);
     status = choose_consumers(x) | choose_blocks(x);
     x->d.wide = pipeline_is_wide(x);
+    pipeline_find_by_block(x, OTHER_REGISTERS, consumer_registers(x));
     for (int i = 0; i < x->program->op_count && status != 3; i++)
         if (x->program->op[i].kind == PROGRAM_DOT)
             status |= dot(x, i);

@@ -24,7 +24,7 @@ struct pipeline {
     int stored;                   /* bytes of the largest chunk that is stored through shared memory; 0: none is */
     int columns;                  /* of a part that is stored element by element; 0: none is */
     int buffers;                  /* chunks that a consumer has under way */
-    bool whole;                   /* its result is one chunk */
+    bool whole, by_block;         /* its result is one chunk; a dot is made block by block */
     int chunks;                   /* of an item of a consumer, where each has a buffer: d.source; 0: they share some */
     int held;                     /* registers of a thread, about, where the fullest chunk is stored; 0: not known */
     struct pipeline_store *store; /* by operation; behind them, of all stores together */
@@ -99,6 +99,7 @@ int pipeline_shared_limit(const struct pipeline *x); /* bytes of shared memory t
  * not change: there a warp fills, behind the consumers, and all threads keep what they begin with. */
 bool pipeline_warp_fills(const struct pipeline *x);
 int pipeline_threads(const struct pipeline *x); /* of a block */
+void pipeline_find_by_block(struct pipeline *x, int beside, int most); /* where these and all sums are more: BY BLOCK */
 int pipeline_registers_taken(const struct pipeline *x);    /* registers of a thread for the places so far */
 int pipeline_consumer_registers(const struct pipeline *x); /* that a consumer's thread has, once dots are chosen */
 int pipeline_stage_bytes(const struct pipeline *x, const struct derive_ring *ring);

@@ -14,14 +14,15 @@ static int count(const struct plan_role *role, enum plan_op op, int ring)
     return sum;
 }
 
-/* The one step of the role that issues the matrix instruction; -1: there are more. */
+/* The one step of the role that issues the matrix instruction, or the last of those that do so block by block; -1:
+ * there are more. */
 static int issued_at(const struct plan_role *role, int mma)
 {
     int at = -1;
     for (int i = 0; i < role->step_count; i++) {
         if (role->step[i].op != PLAN_MMA || role->step[i].count != mma)
             continue;
-        if (at >= 0)
+        if (at >= 0 && role->step[i].block != role->step[at].block + 1)
             return -1;
         at = i;
     }

@@ -189,7 +189,8 @@ static int along(struct pipeline *x, const struct derive_along *a)
     const struct program_op *o = &x->program->op[a->load < 0 ? 0 : a->load];
     t->multicast = 1;
     if (a->load < 0) {
-        t->tile_bytes = (int)sizeof(float);
+        t->tile[0] = a->node[1] >= 0 ? 2 : 0;
+        t->tile_bytes = (a->node[1] >= 0 ? 2 : 1) * (int)sizeof(float);
         return family_reason(x->plan, plan_text(x->plan, "via.%s", t->name), "sent",
                              "a number a turn: the producer sends it into the stage that the same turn multiplies");
     }

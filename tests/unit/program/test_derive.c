@@ -751,6 +751,27 @@ static void test_any_order(void **state)
     }
 }
 
+/* Of a tall tile block by block, each added before the next; not where the turn takes the product otherwise, too. */
+static void test_by_block(void **state)
+{
+    (void)state;
+#define PARTS(first, carried, next, stored)                                                                            \
+    "local " carried " = loop(\"k\", range(0, K, tile.k), { " first " }, function(k, " carried ")\n"                   \
+    "  local p = dot(load(t.A, span(at.m, 256), span(k, 64)), load(t.B, span(at.n, 128), span(k, 64)):t())\n"          \
+    "  return " next "\nend)\nstore(t.D, span(at.m, 256), span(at.n, 128), " stored ")"
+#define TALLEST "tile = { m = 256, n = 128, k = 64 }"
+    struct read r = {0};
+    struct plan p = {0};
+    plan_text_of(TALLEST, PARTS("zeros()", "sum", "sum + p", "sum"), &r, &p, 0);
+    char *text = story(&p, "consumer");
+    assert_non_null(strstr(text, "mma_commit mma_wait_0 evaluate:carried1 mma_fence dot mma_commit mma_wait_0 ab_r"));
+    free(text);
+    plan_free(&p);
+    spec_free(&r.spec);
+    diag_free(&r.diags);
+    refuses(TALLEST, PARTS("zeros(), rows(0)", "a, b", "a + p, b + row_sum(p)", "a + b"), "REGS", "needs about");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -768,6 +789,7 @@ int main(void)
         cmocka_unit_test(test_idle_turns),
         cmocka_unit_test(test_direction),
         cmocka_unit_test(test_one_body),
+        cmocka_unit_test(test_by_block),
         cmocka_unit_test(test_any_order),
 
         cmocka_unit_test(test_without_producer),
