@@ -108,7 +108,7 @@ STEPS = {
     "backward": (200, backward((2048, 4096, 8192, 16384))),
     "sparse": (120, sparse(("nsa_fwd", "nsa_fwd_two", "nsa_union", "nsa_fwd_union", "nsa_fwd_near", "nsa_union_near",
                             "nsa_fwd_union_near", "nsa_fwd_union_two", "nsa_union_pairs", "nsa_fwd_union_pairs"))),
-    "sparse_shapes": (110, [*sparse(("nsa_fwd_d64_b32", "nsa_fwd_d32_b32", "nsa_fwd_d64_b64", "nsa_fwd_b32",
+    "sparse_shapes": (75, [*sparse(("nsa_fwd_d64_b32", "nsa_fwd_d32_b32", "nsa_fwd_d64_b64", "nsa_fwd_b32",
                                     "nsa_fwd_b128")),
                            *sparse(("nsa_fwd_d64_b32", "nsa_fwd_d32_b32"), "--hot"),
                            *sparse(("nsa_fwd",), *(word for t in SHORT for word in ("--set", f"B=4,T={t},G=4,S=16")),
