@@ -108,12 +108,12 @@ done
 echo '[{"kernel": "k", "backend": "tilewright", "mode": "burst", "latency_ms": 1, "problem_size": {}}]' >"$json"
 END
 chmod +x "$work/program"
-claims measure "$work/measured" decode grouped blocks --program "$work/program"
-is 1 && said '^decode: 3 rows' && said '^grouped: 0 rows.*FAILED' && said '^blocks: 1 rows' &&
+claims measure "$work/measured" decode grouped epilogues --program "$work/program"
+is 1 && said '^decode: 3 rows' && said '^grouped: 0 rows.*FAILED' && said '^epilogues: 1 rows' &&
     grep -q 'no such GPU' "$work/measured/grouped.log" && [ ! -e "$work/measured/grouped.json" ] &&
     [ -z "$(find "$work/measured" -name '*.part')" ]
 ok $? "a step that fails leaves no rows, and the next one runs"
-claims measure "$work/measured" decode blocks --program "$work/program"
+claims measure "$work/measured" decode epilogues --program "$work/program"
 is 0 && [ ! -s "$work/out" ]
 ok $? "rows that are there are not measured again"
 claims measure "$work/measured" gemm --program "$work/program" --seconds 1

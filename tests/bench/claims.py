@@ -29,6 +29,8 @@ LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
 # Of sparse attention, of which others have published figures: by fla, by XunhaoLai.
 SHORT = (128, 256, 512, 1024, 2048, 4096, 8192, 16384)
 LONG = (2048, 4096, 8192, 16384, 32768, 65536)
+BLOCKS = [word for n, k in ((4096, 4096), (7168, 2048), (24576, 1536), (2112, 7168))
+          for word in ("--set", f"M=4096,N={n},K={k}")]  # with block scales
 
 
 def bench(spec, *more):
@@ -87,7 +89,8 @@ STEPS = {
                          "--rounds", "9")]),
     "fp8": (90, [bench("specs/gemm_types.lua", "--kernel", "gemm_fp8", "--config", "tests/bench/shapes.json",
                        "--rounds", "6")]),
-    "blocks": (50, [bench("tests/bench/gemm_blocks.lua", *BURST)]),
+    "blocks": (30, [bench("specs/gemm_types.lua", "--kernel", kernel, *BLOCKS, "--mode", "burst", "--rounds", "7", *peer)
+                    for kernel, *peer in (("gemm_fp8_blocks", "--peer", "none"), ("gemm_fp8",))]),
     "epilogues": (60, [bench("tests/bench/gemm_epilogues.lua", "--mode", "burst", "--rounds", "9", "--peer", "none")]),
     "gated": (20, [bench("specs/gemm_fused.lua", "--kernel", "gemm_gated", *BURST)]),
     "grouped": (60, [bench("specs/gemm_grouped.lua", "--kernel", "gemm_grouped_" + kernel, *BURST)
@@ -224,12 +227,10 @@ def fp8(rows, mode):
 
 
 def blocks(rows, mode):
-    """As the rows of specs/gemm_types.tuned.lua have it, the quickest of a size."""
-    peer, best = rows.of("one_scale", mode, "cublaslt"), {}
-    for kernel in "blocks_column", "blocks_256_column", "blocks_192":
-        for size, row in rows.of(kernel, mode).items():
-            best[size] = min(row["latency_ms"], best.get(size, row["latency_ms"]))
-    return mean([peer[size]["latency_ms"] / ms for size, ms in best.items() if size in peer])
+    """Beside cuBLASLt's product with one scale."""
+    peer = rows.of("gemm_fp8", mode, "cublaslt")
+    return mean([peer[size]["latency_ms"] / row["latency_ms"] for size, row in
+                 rows.of("gemm_fp8_blocks", mode).items() if size in peer])
 
 
 def beside(kernel, plain, **size):

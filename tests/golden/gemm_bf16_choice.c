@@ -5,26 +5,26 @@
  *
  * NVIDIA H200 (sm_90a):
  *        M        N        K           us  ratio  mode       set-up
- *        1     4096     4096       10.300  1.206  sustained  2
- *       16     4096     4096       10.300  1.250  sustained  4
- *       64     4096     4096       10.700  1.114  sustained  6
- *       64     7168     2048        9.500  1.076  sustained  8
- *      128     7168     2048       11.300  0.996  sustained  10
- *      128    24576     1536       25.400  0.971  sustained  12
- *      512      512      512        3.300  1.140  sustained  14
- *     1024     1024     1024        6.000  1.025  sustained  16
- *     2048     2048     2048       27.900  1.024  sustained  18
- *     4096     2112     7168      201.400  0.935  sustained  19
- *     4096     4096     4096      212.300  0.988  sustained  20
- *     4096     4096    14336      710.300  1.007  sustained  0
- *     4096     6144     4096      310.100  1.016  sustained  21
- *     4096     7168     2048      178.400  1.002  sustained  23
- *     4096    14336     4096      714.600  1.015  sustained  24
- *     4096    24576     1536      458.000  1.004  sustained  26
- *     8192     8192     8192     1644.300  1.003  sustained  20
- *     8192     8192    28672     5691.100  0.990  sustained  27
- *     8192    28672     8192     5703.700  0.992  sustained  21
- *    16384     8192     8192     3253.500  0.996  sustained  21
+ *        1     4096     4096        9.900  1.257  sustained  2
+ *       16     4096     4096        9.900  1.294  sustained  4
+ *       64     4096     4096       10.400  1.111  sustained  6
+ *       64     7168     2048        9.200  1.106  sustained  8
+ *      128     7168     2048       10.900  1.022  sustained  10
+ *      128    24576     1536       24.400  0.990  sustained  12
+ *      512      512      512        3.200  1.176  sustained  14
+ *     1024     1024     1024        5.800  1.051  sustained  16
+ *     2048     2048     2048       27.100  1.013  sustained  18
+ *     4096     2112     7168      190.400  0.983  sustained  19
+ *     4096     4096     4096      201.800  1.018  sustained  20
+ *     4096     4096    14336      697.300  0.994  sustained  0
+ *     4096     6144     4096      303.500  1.004  sustained  21
+ *     4096     7168     2048      173.100  1.011  sustained  23
+ *     4096    14336     4096      703.400  1.009  sustained  24
+ *     4096    24576     1536      449.100  1.006  sustained  26
+ *     8192     8192     8192     1611.800  0.988  sustained  20
+ *     8192     8192    28672     5645.300  0.975  sustained  27
+ *     8192    28672     8192     5502.600  1.001  sustained  21
+ *    16384     8192     8192     3177.600  1.006  sustained  21
  * set-up 2: cache = { A = "evict_last", B = "prefetch_evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 8, n =
  * 64 }, with these sizes as numbers
  * set-up 4: cache = { A = "evict_last", B = "prefetch_evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 16, n

@@ -252,8 +252,7 @@ int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int row
 int pipeline_tensors(struct pipeline *x);
 int pipeline_maps(struct pipeline *x); /* of those that come by TMA. 0 or 3 */
 
-/* What becomes of the tensor in the L2, where the kernel says so; asked: it can be asked for it as blocks begin. 0 or
- * 3. */
+/* What becomes of the tensor in the L2, where the kernel says so; asked: blocks may begin by asking for it. 0 or 3. */
 int pipeline_cached(struct pipeline *x, int tensor, bool asked);
 int pipeline_check_store(const struct pipeline *x, int op); /* its value has the columns of its place */
 
