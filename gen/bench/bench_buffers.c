@@ -66,11 +66,11 @@ static int draw(struct bench_group *g, struct bench_buffer *b, const struct benc
     const struct spec_tensor *t = &unit->kernel->tensor[tensor];
     double *values = NULL;
     b->host = tw_alloc_zeroed(&c->rt, b->bytes);
+    b->drawn = t;
     if (b->host && t->lua_fill) {
         values = tw_alloc(&c->rt, sizeof *values * ((size_t)shape_count(&b->shape) + 1));
-        if (values &&
-            spec_run_fill(&c->spec, (int)(unit->kernel - c->spec.kernel), tensor, part->symbol, SPEC_FILL_TIMED,
-                          values, &c->diags)) {
+        if (values && spec_run_fill(&c->spec, (int)(unit->kernel - c->spec.kernel), tensor, part->symbol,
+                                    SPEC_FILL_TIMED, values, &c->diags)) {
             tw_free(&c->rt, values);
             return tw_fail(error, TW_ERROR_INVALID, "the fill of %s failed", b->name);
         }

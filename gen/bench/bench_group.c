@@ -110,9 +110,14 @@ static int launch_for_trial(void *context, const struct launcher_arguments *argu
 static int verify_at(struct bench_part *part, const int64_t *symbol, struct tw_error *error)
 {
     struct bench *b = part->group->bench;
-    const unsigned char *given_by[BENCH_TENSORS] = {NULL}; /* at the sizes that are timed, what is timed */
-    for (int t = 0; t < part->unit->plan.tensor_count && symbol == part->symbol; t++)
-        given_by[t] = part->group->buffer[part->buffer[t]].host;
+    /* At the sizes that are timed, what is timed, unless it is another kernel's fill. */
+    const unsigned char *given_by[BENCH_TENSORS] = {NULL};
+    for (int t = 0; t < part->unit->plan.tensor_count && symbol == part->symbol; t++) {
+        const struct bench_buffer *of = &part->group->buffer[part->buffer[t]];
+        const struct spec_tensor *own = &part->unit->kernel->tensor[t], *drawn = of->drawn;
+        if (drawn && own->lua_fill == drawn->lua_fill && memcmp(&own->fill, &drawn->fill, sizeof own->fill) == 0)
+            given_by[t] = of->host;
+    }
     const struct trial_request request = {.compile = &b->compile,
                                           .device = b->device,
                                           .unit = part->unit, /* its set-up's program says what is rounded */

@@ -45,7 +45,8 @@ struct bench_buffer {
     struct shape shape;
     bool out;
     size_t bytes;
-    unsigned char *host; /* of inputs: its elements */
+    unsigned char *host; /* of inputs: its elements, */
+    const struct spec_tensor *drawn; /* by this one's fill */
     uint64_t *address;   /* by set */
 };
 

@@ -2,8 +2,10 @@
 
 #include <errno.h>
 #include <sched.h>
+#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -23,8 +25,10 @@ static bool compute(const struct processes *p, int64_t parts, double *to)
     bool fine = true;
     while (made < parts && fine) {
         process[made] = fork();
-        if (process[made] == 0)
+        if (process[made] == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
             _exit(p->write(p->context, to, p->count * made / parts, p->count * (made + 1) / parts) ? 0 : 1);
+        }
         fine = process[made] > 0;
         made += fine;
     }

@@ -121,8 +121,8 @@ static const struct {
     {"axes", "string", "axes of the dims, innermost last, where the order is not the family's own: \"k m\""},
     {"stride", "tilewright.value[]", "elements from one index to the next in each dim; left out: dense"},
     {"fill", "string|function",
-     "what `run` fills it with: the words of a fill, \"documents 8\", or function(i, j, ..., n) of the indices, of "
-     "which "
+     "what `run` fills it with: the words of a fill, \"documents 8\", or function(i, j, ..., n) of the indices "
+     "alone, as several processes call it, of which "
      "`bench` and `tune` repeat whole slices behind 8,388,608 elements; left out: normal values"},
     {"out", "boolean", "the kernel writes it"},
     {"maps", "string",

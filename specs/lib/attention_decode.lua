@@ -64,6 +64,7 @@ end
 return {
   axes = "b h g q kv d l",
   grid = "b h q",
+  meaning = "l h",
   tensors = {
     { "Q", axes = "b q h d" },
     { "K", axes = "b kv g d" },

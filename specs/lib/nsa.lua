@@ -22,7 +22,7 @@
 -- it give it the weight 0, those that name it n times n.
 --
 -- What multiplies is chosen by a tile's rows, tile.q queries of tile.h heads, on sm_90a and sm_100a. 16 and 32 rows,
--- and 16 of which 1, 2, 4 or 8 are the item's own: mma.sync, one stage of keys, and as many blocks a multiprocessor as
+-- and fewer where tile.h divides 16: mma.sync, one stage of keys, and as many blocks a multiprocessor as
 -- its registers and shared memory hold; for heads of up to 128 elements and blocks of up to 128 keys. Blocks of up to
 -- 2,048 elements are copied by the threads that multiply them, into two stages; where a list has one slot the L2 is
 -- asked for all of K and V before it is read. Up to 64 rows otherwise: wgmma, two blocks, scores a turn ahead, for

@@ -9,6 +9,7 @@ local function program(t, at, tile)
   if constant(extent "s") ~= tile.s then
     refuse("lists", "a list's blocks are a constant, tile.s; write a number, and leave s out of tile")
   end
+  if tile.c ~= 1 then refuse("tile", "an item's lists are those of one block; leave c out of tile") end
   -- A row is what a turn's queries say of the block, a column each.
   local column = clamp(rows(span(0, tile.u)):t(), 0, tile.u - 1)
   local place = t.places[at.b][at.g][at.c]

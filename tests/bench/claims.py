@@ -22,7 +22,7 @@ import sys
 import time
 
 # Tensors of gigabytes: their memory in large pages.
-ENVIRONMENT = {**os.environ, "GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
+ENVIRONMENT = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1", **os.environ}
 HERE = pathlib.Path(__file__).resolve().parent
 TOP = HERE.parent.parent
 LENGTHS = (512, 1024, 2048, 4096, 8192, 16384)
@@ -165,8 +165,8 @@ def run(commands, program, out, name, until):
             words = [word.format(program=program, json=part) for word in command]
             print("$", *words, file=log, flush=True)
             try:
-                text = subprocess.run(words, cwd=TOP, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=log, check=True, text=True,
-                                      timeout=max(1, until - time.monotonic())).stdout
+                text = subprocess.run(words, cwd=TOP, env=ENVIRONMENT, stdout=subprocess.PIPE, stderr=log, check=True,
+                                      text=True, timeout=max(1, until - time.monotonic())).stdout
                 rows += json.loads(part.read_text() if part.exists() else text)
             except (OSError, ValueError, subprocess.SubprocessError) as error:
                 print(error, file=log)

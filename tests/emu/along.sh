@@ -62,6 +62,11 @@ done <<'kernels'
 along_plain 1
 along_two_blocks 1
 by_block 2
+by_block_twice 2
+by_block_turns 2
+by_block_pair 2
+by_block_masks 2
+by_block_resident 2
 by_block_three 3
 by_block_two_sums 4
 kernels

@@ -79,16 +79,30 @@ end })
 -- with one of two scales for each half of the columns; masks; two sums, and consumers in turns.
 local tall = { m = 256, n = 128, k = 64 }
 along("by_block", { tile = tall, one = one, part = both, cluster = { m = 2 } })
-along("by_block_twice", { tile = { m = 256, n = 96, k = 64 }, one = one, cluster = { m = 2 }, part = function(t, dot, row, at, block)
+along("by_block_twice", { tile = tall, one = one, cluster = { m = 2 }, part = function(t, dot, row, at, block)
   local other = t.one[min(at.n // 64 + 1, (N - 1) // 64)][block]
   return dot * (row * where(lt(column(), 64), t.one[at.n // 64][block], other))
 end })
-along("by_block_three", { tile = { m = 192, n = 96, k = 64 }, pipeline = { consumers = 1 }, cluster = { m = 1, n = 2 } })
+along("by_block_three", {
+  tile = { m = 192, n = 96, k = 64 }, pipeline = { consumers = 1 }, cluster = { m = 1, n = 2 },
+})
 along("by_block_turns", { tile = tall, pipeline = { turns = true, stages = 2 } })
 along("by_block_pair", { tile = { m = 128, n = 128, k = 64 }, pipeline = { consumers = 1 }, schedule = { blocks = 2 } })
 along("by_block_masks", { tile = tall, part = function(_, dot, row) local i = index()
   return where(le(i.n, i.m), dot * row, 0)
 end })
+-- A is read again in each turn, and the next item's comes meanwhile.
+along("by_block_resident", {
+  tile = { m = 256, n = 128 }, A = tensor { M, 64, dtype = "bf16" }, B = tensor { K, N, 64, dtype = "bf16" },
+  rows = tensor { K, dtype = "fp32" }, run = { { M = 520, N = 264, K = 17 } },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local a = load(t.A, m, span(0, 64))
+    store(t.D, m, n, loop("k", range(0, K, 1), { zeros() }, function(k, sum)
+      return sum + dot(a, load(t.B, k, n, span(0, 64)):t()) * t.rows[k]
+    end))
+  end,
+})
 along("by_block_two_sums", {
   tile = { m = 256, n = 64, k = 64 }, rows = false, C = tensor { N, K, dtype = "bf16" },
   E = tensor { M, N, dtype = "bf16", out = true },
