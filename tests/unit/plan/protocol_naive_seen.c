@@ -1,6 +1,6 @@
 /* The states that the exploration has been in, and what it asks of buffers that something comes into. */
 #include <stdlib.h>
-#include <string.h>
+#include <xxhash.h>
 
 #include "unit/check.h"
 #include "unit/plan/protocol_naive_state.h"
@@ -31,13 +31,7 @@ static void naive_grow(struct naive *n)
  */
 bool naive_is_new(struct naive *n, const struct naive_state *s)
 {
-    uint64_t hash = 1469598103934665603u, word;
-    for (size_t i = 0; i + 8 <= n->used; i += 8) {
-        memcpy(&word, (const char *)s + i, 8);
-        hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-        hash ^= hash >> 29;
-    }
-    hash |= 1;
+    const uint64_t hash = XXH3_64bits(s, n->used) | 1;
     size_t at = naive_slot(n, hash);
     if (n->seen[at])
         return false;
