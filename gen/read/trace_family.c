@@ -255,6 +255,22 @@ static void check_words(struct reader *r, const char *module)
     }
 }
 
+/* Each axis that `meaning` names is one of the family's. */
+static void check_meaning(struct reader *r, const char *module, const struct spec_family *family)
+{
+    const char *named[SPEC_MAX_AXES], *axis[SPEC_MAX_AXES];
+    const int count = family->meaning ? split_words(r, family->meaning, named, SPEC_MAX_AXES) : 0;
+    const int axes = split_words(r, family->axes, axis, SPEC_MAX_AXES);
+    for (int i = 0; i < count; i++) {
+        int a = 0;
+        while (a < axes && strcmp(axis[a], named[i]) != 0)
+            a++;
+        if (a == axes)
+            luaL_error(r->L, "module lib/%s.lua: meaning names axis '%s'; write some of \"%s\"", module, named[i],
+                       family->axes);
+    }
+}
+
 /* ---- reading ----------------------------------------------------------------------------------------------------- */
 
 /* Calls the chunk of the module on the stack: its table, or an error. */
@@ -302,6 +318,7 @@ const struct spec_family *read_module(struct reader *r, const char *name)
     m->family.grid = text_field(r, name, "grid", true);
     m->family.extents = text_field(r, name, "extents", false);
     m->family.meaning = text_field(r, name, "meaning", false);
+    check_meaning(r, name, &m->family);
     m->family.tensor = tensor_list(r, name);
     m->family.scalar = name_list(r, name, "scalars");
     m->function = name_list(r, name, "functions");

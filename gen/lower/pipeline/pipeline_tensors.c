@@ -92,14 +92,12 @@ int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int row
 
 int pipeline_cached(struct pipeline *x, int tensor, bool asked)
 {
-    static const char ask[] = "prefetch", both[] = "prefetch_";
+    static const char ask[] = "prefetch";
     struct plan_tensor *t = &x->plan->tensor[tensor];
     for (int i = 0; i < x->l->kernel->cache_count; i++) {
         const struct spec_cache *said = &x->l->kernel->cache[i];
         const bool asks = strncmp(said->word, ask, sizeof ask - 1) == 0;
-        const char *keeps = asks ? said->word + sizeof both - 1 : said->word;
-        if (strcmp(said->word, ask) == 0)
-            keeps = NULL;
+        const char *keeps = strstr(said->word, "evict_"); /* NULL: as ever */
         if (said->tensor != tensor || (asks && !asked) || (keeps && t->access != PLAN_ACCESS_TMA) || t->cache ||
             t->prefetch)
             continue;
