@@ -568,7 +568,8 @@ for (int block = 0; block < ${blocks}; ++block) {
 //@     -- All reads are on their way before the first is waited for; what does not depend on the row is read once.
 //@     local held_in = (count > 1 or source) and reads_ahead(number) or {}
 //@     for _, r in ipairs(text.reads) do
-//@         local early = r.tensor .. "_early"
+//@         local early, for_all = r.tensor .. "_early", r.tensor .. "_for_" .. t.name
+//@         if has(model.place, for_all) and model.place[for_all].cols > width then held_in[r.tensor] = for_all end
 //@         if not held_in[r.tensor] then
 //@             local tensor, halves = r.tensor, r.by_row and 2 or 1
 ${tensor}_two ${early}[${halves}][${pairs}];
@@ -609,8 +610,10 @@ for (int half = 0; half < 2; ++half) {
         ${carrier} value[2];
 //@     for _, r in ipairs(text.reads) do
 //@         local tensor, half, early = r.tensor, r.by_row and "half" or "0", held_in[r.tensor]
+//@         local all = has(model.place, early) and model.place[early].cols > width
+//@         local which = all and "pair" or "i"
         float ${tensor}_pair[2];
-        ${tensor}_split(${early}[${half}][i], ${tensor}_pair);
+        ${tensor}_split(${early}[${half}][${which}], ${tensor}_pair);
 //@     end
         #pragma unroll
         for (int lane = 0; lane < 2; ++lane) {

@@ -62,7 +62,7 @@ int derive_late_left(struct derive *d, int loop)
     return loop < 0 || multiplies(d, loop) ? send(d, PLAN_LOOP, "chunks that no turn was left for") : 0;
 }
 
-int derive_late_pack(struct derive *d, int op, int expression, int chunks)
+int derive_late_pack(struct derive *d, int op, int expression, int chunks, const struct plan_step *next, int count)
 {
     struct plan *p = d->work.l->plan;
     int status = 0;
@@ -75,16 +75,19 @@ int derive_late_pack(struct derive *d, int op, int expression, int chunks)
                              .why = "they go out in the next item's turns"};
     for (int k = 0; k < p->tensor[d->work.program->op[op].tensor].rank && !status; k++)
         hold.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
+    const struct plan_step begin = {.op = PLAN_LOOP,
+                                    .ring = -1,
+                                    .tensor = -1,
+                                    .count = chunks,
+                                    .call = p->tensor[d->work.program->op[op].tensor].name};
     const struct plan_step step[] = {
-        {.op = PLAN_LOOP,
-         .ring = -1,
-         .tensor = -1,
-         .count = chunks,
-         .call = p->tensor[d->work.program->op[op].tensor].name},
         {.op = PLAN_TOUCH, .ring = -1, .tensor = -1, .place = d->late[op], .node = expression, .call = "pack"},
         {.op = PLAN_END, .ring = -1, .tensor = -1},
         hold,
     };
+    status = status ? status : derive_emit(d, d->consumer, begin);
+    for (int i = 0; i < count && !status; i++)
+        status = derive_emit(d, d->consumer, next[i]);
     for (size_t i = 0; i < sizeof step / sizeof *step && !status; i++)
         status = derive_emit(d, d->consumer, step[i]);
     return status;

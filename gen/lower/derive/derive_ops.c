@@ -337,10 +337,11 @@ static int store_staged(struct derive *d, int op, int expression)
         store.at[k] = derive_built(d, op, d->work.op[op].at[k], 0, &status);
     status = status ? status : derive_limit(d, op, &store);
     int chunks = chunks_of(d, op), ahead = 0;
-    if (!status && d->late && d->late[op])
-        return derive_late_pack(d, op, expression, chunks);
     struct plan_step next[DERIVE_MAX_READS];
-    status = status || chunks < 2 || d->wide ? status : derive_reads(d, &write, width, next, &ahead);
+    const int late = d->late ? d->late[op] : 0;
+    status = status || chunks < 2 || d->wide ? status : derive_reads(d, &write, width, late, next, &ahead);
+    if (!status && late)
+        return derive_late_pack(d, op, expression, chunks, next, ahead);
     const struct plan_step begin = {.op = PLAN_LOOP, .ring = -1, .tensor = -1, .count = chunks, .call = t->name};
     status = status ? status : wait_for_buffers(d, op);
     status = status ? status : derive_emit(d, d->consumer, begin);

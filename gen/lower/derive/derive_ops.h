@@ -34,8 +34,9 @@ int derive_carry(struct derive *d, int op, const int *value, const int *leaf, in
 
 int derive_late_turn(struct derive *d, int loop); /* at the end of a turn: a chunk of each that is held */
 int derive_late_left(struct derive *d, int loop); /* behind its turns, or (-1) the last item: what is held still */
-/* Behind an item: the results of the STORE, `chunks` of them, and where they belong. */
-int derive_late_pack(struct derive *d, int op, int expression, int chunks);
+/* Behind an item: the results of the STORE, `chunks` of them, and where they belong. next: the steps, `count` of them,
+ * that read for the chunk behind another one. */
+int derive_late_pack(struct derive *d, int op, int expression, int chunks, const struct plan_step *next, int count);
 
 /* ---- derive_zero.c. Each returns 0, 1 or 3. */
 

@@ -9,25 +9,35 @@
 
 enum { BESIDE = 24 /* registers of a thread beside its places and a chunk's results */ };
 
-/* Registers of one thread that hold what it reads of a chunk: of its columns, in one row or in two rows. Pairs of
- * 16-bit neighbours are one word, but for those of a tensor that is read in other ways, too. */
-static int registers_of(const struct plan *p, int node, int width, bool *by_row)
+static bool is_by_row(const struct plan *p, int node)
 {
-    const struct expr_node *n = &p->fused.node[node];
-    const struct plan_tensor *t = &p->tensor[n->integer];
+    return p->tensor[p->fused.node[node].integer].rank > 1;
+}
+
+/* Registers of one thread that hold what it reads of `width` columns, in one row or in two rows. Pairs of
+ * 16-bit neighbours are one word, but for those of a tensor that is read in other ways, too. */
+static int registers_of(const struct plan *p, int node, int width)
+{
+    const struct plan_tensor *t = &p->tensor[p->fused.node[node].integer];
     bool words = reads_columns(p, node) == t->rank - 1 && tw_dtype_bytes(t->dtype) == 2;
-    *by_row = t->rank > 1;
-    return (*by_row ? 2 : 1) * width / 8 * (words ? 1 : 2);
+    return (is_by_row(p, node) ? 2 : 1) * width / 8 * (words ? 1 : 2);
+}
+
+/* Columns that one step reads. A late result's chunks are unrolled: what all rows have in common is read for all of
+ * them at once. */
+static int columns_of(const struct plan *p, int node, int width, int late)
+{
+    return late && !is_by_row(p, node) ? p->place[plan_number(late)].cols : width;
 }
 
 /* The places hold no more than the role's registers, beside a chunk and half a chunk packed. What is read for another
- * store is in use before or after. */
-static bool fits(const struct derive *d, int more, int width)
+ * store is in use before or after. Where results are packed late, all of that place is free until they are. */
+static bool fits(const struct derive *d, int more, int width, int late)
 {
     const struct plan *p = d->work.l->plan;
     int sum = BESIDE + more + width / 2 + width / 4;
     for (int i = 0; i < p->place_count; i++)
-        sum += p->place[i].kind == PLAN_PLACE_READ ? 0 : p->place[i].registers;
+        sum += p->place[i].kind == PLAN_PLACE_READ || plan_some(i) == late ? 0 : p->place[i].registers;
     return sum <= d->consumer->registers;
 }
 
@@ -72,12 +82,13 @@ static int insert(struct derive *d, struct plan_step step, int at)
     return 0;
 }
 
-int derive_reads(struct derive *d, const struct plan_step *write, int width, struct plan_step *next, int *count)
+int derive_reads(struct derive *d, const struct plan_step *write, int width, int late, struct plan_step *next,
+                 int *count)
 {
     struct plan *p = d->work.l->plan;
     int expression = plan_number(write->node), node[DERIVE_MAX_READS], nodes = 0, sum = 0, status = 0;
     int *guard = plan_alloc(p, sizeof *guard * (size_t)(p->fused.count + 1));
-    bool by_row, twice = false;
+    bool twice = false;
     *count = 0;
     if (!guard)
         return 3;
@@ -91,33 +102,34 @@ int derive_reads(struct derive *d, const struct plan_step *write, int width, str
         if (nodes < DERIVE_MAX_READS)
             node[nodes] = i;
         nodes++;
-        sum += registers_of(p, i, width, &by_row);
+        sum += registers_of(p, i, columns_of(p, i, width, late));
     }
     bool stands_once = reads_is_long(p, expression) && reads_only_place(p, expression) >= 0;
-    if (!stands_once || twice || nodes > DERIVE_MAX_READS || !fits(d, sum, width))
+    if (!(stands_once || late) || twice || nodes > DERIVE_MAX_READS || !fits(d, sum, width, late))
         return 0;
     int at = before_wait(d->consumer);
-    const char *first = at < d->consumer->step_count ? "of the first chunk, while the last products run"
-                                                     : "of the first chunk: all reads are under way together";
+    const bool runs = at < d->consumer->step_count;
     for (int i = 0; i < nodes && !status; i++) {
         const struct plan_tensor *t = &p->tensor[p->fused.node[node[i]].integer];
-        int registers = registers_of(p, node[i], width, &by_row);
-        struct plan_step step = {
-            .op = PLAN_GLOBAL,
-            .ring = -1,
-            .tensor = (int)(t - p->tensor),
-            .place = place_of(p, p->tensor[write->tensor].name, node[i], registers, by_row ? p->mma[0].m : 1, width),
-            .node = write->node,
-            .call = plan_text(p, "%s_ahead", t->name),
-            .why = first};
+        const int columns = columns_of(p, node[i], width, late), rows = is_by_row(p, node[i]) ? p->mma[0].m : 1;
+        const int registers = registers_of(p, node[i], columns);
+        struct plan_step step = {.op = PLAN_GLOBAL,
+                                 .ring = -1,
+                                 .tensor = (int)(t - p->tensor),
+                                 .place = place_of(p, p->tensor[write->tensor].name, node[i], registers, rows, columns),
+                                 .node = write->node,
+                                 .call = plan_text(p, "%s_ahead", t->name),
+                                 .why = columns > width ? "of all chunks, while the last products run"
+                                        : runs          ? "of the first chunk, while the last products run"
+                                                        : "of the first chunk: all reads are under way together"};
         if (!step.place || !step.call)
             return 3;
         status = insert(d, step, at + i);
         step.ahead = 1;
         step.why = "of the next chunk, while this one is stored";
-        next[i] = step;
+        if (columns == width)
+            next[(*count)++] = step;
     }
-    *count = nodes;
     return status;
 }
 

@@ -8,8 +8,10 @@ enum { DERIVE_MAX_READS = 4 };
 
 /* Of a store by chunks of `width` columns: the steps that read, ahead, what its arithmetic needs of tensors, where
  * registers hold that. Those for the first chunk are written, before a wait that was written last; those for the chunk
- * behind another one are in next[DERIVE_MAX_READS], *count of them. 0 or 3. */
-int derive_reads(struct derive *d, const struct plan_step *write, int width, struct plan_step *next, int *count);
+ * behind another one are in next[DERIVE_MAX_READS], *count of them. late: plan_some(place) where results are packed to
+ * go out later, 0 where they go out at once. 0 or 3. */
+int derive_reads(struct derive *d, const struct plan_step *write, int width, int late, struct plan_step *next,
+                 int *count);
 
 /* ---- what comes into the buffers of a store, nothing where no tensor does. Each returns 0, 1 or 3 ---------------- */
 
