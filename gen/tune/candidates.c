@@ -122,13 +122,22 @@ static bool may_have(const struct arch *arch, const struct spec_row *row)
            (strcmp(row->needs, "mma.sync") == 0 && !arch->wgmma);
 }
 
+/* The values of offers.def; NULL: it has no such row. */
+static const char *offers_of(const char *path)
+{
+    for (size_t i = 0; i < sizeof offers / sizeof *offers; i++)
+        if (strcmp(offers[i].path, path) == 0)
+            return offers[i].values;
+    return NULL;
+}
+
 /* The values that are offered of a row, separated by blanks; "" none. NULL: out of memory. */
 static const char *offered(const struct spec_row *row, struct arena *arena)
 {
-    for (size_t i = 0; i < sizeof offers / sizeof *offers; i++)
-        if (strcmp(offers[i].path, row->path) == 0)
-            return offers[i].values;
-    const char *text = "";
+    const char *text = offers_of(row->path);
+    if (text)
+        return text;
+    text = "";
     if (strncmp(row->path, "pipeline.", 9) != 0 && strncmp(row->path, "schedule.", 9) != 0)
         return text;
     for (const char *w = row->words; row->type == 'w' && text && *w; w += strcspn(w, " "), w += *w == ' ')
@@ -144,6 +153,33 @@ static const char *had(const struct spec_row *row, const struct spec_value *v, s
     return row->type == 'w' ? arena_format(arena, "\"%s\"", row->fallback) : row->fallback;
 }
 
+static bool add_values(struct tune_field *f, struct arena *arena, const char *values, const char *own)
+{
+    bool fine = f && own;
+    for (const char *v = values; fine && *v; v += strcspn(v, " "), v += *v == ' ')
+        fine = add_value(f, arena, arena_copy(arena, v, strcspn(v, " ")), own);
+    return fine;
+}
+
+/* What the L2 keeps of each tensor with tiles. */
+static int add_caches(struct tune_fields *to, struct arena *arena, const struct spec_kernel *k)
+{
+    for (int i = 0; i < k->tensor_count; i++) {
+        const struct spec_tensor *t = &k->tensor[i];
+        const char *values = offers_of(t->out ? "cache.written" : "cache.read"), *own = "";
+        if (t->rank < 2 || !values)
+            continue;
+        for (int n = 0; n < k->cache_count && own; n++)
+            if (k->cache[n].tensor == i)
+                own = arena_format(arena, "\"%s\"", k->cache[n].word);
+        struct tune_field *f = add_field(to, arena, arena_format(arena, "cache.%s", t->name), true);
+        if (!add_values(f, arena, values, own))
+            return 3;
+        f->memory = !t->out;
+    }
+    return 0;
+}
+
 static int add_offers(struct tune_fields *to, struct arena *arena, const struct spec_kernel *k, const struct arch *arch,
                       const struct spec_fields *own)
 {
@@ -156,13 +192,10 @@ static int add_offers(struct tune_fields *to, struct arena *arena, const struct 
             continue;
         const char *own_text = had(r, &own->value[row], arena);
         struct tune_field *f = add_field(to, arena, r->path, true);
-        bool fine = f && own_text;
-        for (const char *v = values; fine && *v; v += strcspn(v, " "), v += *v == ' ')
-            fine = add_value(f, arena, arena_copy(arena, v, strcspn(v, " ")), own_text);
-        if (!fine)
+        if (!add_values(f, arena, values, own_text))
             return 3;
     }
-    return 0;
+    return add_caches(to, arena, k);
 }
 
 int tune_fields(const struct compile *c, const struct spec_kernel *k, const struct arch *arch, struct arena *arena,

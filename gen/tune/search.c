@@ -212,7 +212,10 @@ struct at_sizes {
     int looks;
     const char *best[FINALISTS]; /* texts of the quickest so far */
     int bests;
-    const char *varied[MOST_VARIED]; /* texts: the quickest, the kernel's own, their variations */
+    struct {
+        const char *use; /* text: one of the quickest, the kernel's own, a variation of one */
+        bool memory;     /* see struct tune_field */
+    } varied[MOST_VARIED];
     int variations;
     struct timed *vary;
     int varies;
@@ -263,15 +266,17 @@ static int look(struct search *s, struct tune_kernel *k, struct at_sizes *at)
     return status;
 }
 
-static bool add_variation(struct at_sizes *at, const char *use)
+static bool add_variation(struct at_sizes *at, const char *use, bool memory)
 {
     if (!use)
         return false;
     for (int i = 0; i < at->variations; i++)
-        if (strcmp(at->varied[i], use) == 0)
+        if (strcmp(at->varied[i].use, use) == 0)
             return true;
-    if (at->variations < MOST_VARIED)
-        at->varied[at->variations++] = use;
+    if (at->variations < MOST_VARIED) {
+        at->varied[at->variations].use = use;
+        at->varied[at->variations++].memory = memory;
+    }
     return true;
 }
 
@@ -280,15 +285,16 @@ static int vary_texts(struct search *s, struct tune_kernel *k, struct at_sizes *
 {
     const struct tune_fields *both[2] = {&k->alone, &k->together};
     at->variations = 0;
-    bool fine = add_variation(at, "");
+    bool fine = add_variation(at, "", false);
     for (int n = 0; n < at->bests && fine; n++)
-        fine = add_variation(at, at->best[n]);
+        fine = add_variation(at, at->best[n], false);
     for (int n = 0; n < at->bests && n < VARIED && !late; n++)
         for (int b = 0; b < 2; b++)
-            for (int f = 0; f < both[b]->count; f++)
-                for (int v = 0; v < both[b]->field[f].count && fine; v++)
-                    fine = add_variation(
-                        at, tune_with(at->best[n], both[b]->field[f].path, both[b]->field[f].value[v], &s->arena));
+            for (int i = 0; i < both[b]->count; i++) {
+                const struct tune_field *f = &both[b]->field[i];
+                for (int v = 0; v < f->count && fine; v++)
+                    fine = add_variation(at, tune_with(at->best[n], f->path, f->value[v], &s->arena), f->memory);
+            }
     return fine ? 0 : 3;
 }
 
@@ -304,9 +310,9 @@ static int open_variations(struct search *s, struct tune_kernel *k, struct at_si
         for (int n = 0; n < at[i].variations; n++) {
             bool known = false;
             for (int m = 0; m < count && !known; m++)
-                known = strcmp(use[m], at[i].varied[n]) == 0;
+                known = strcmp(use[m], at[i].varied[n].use) == 0;
             if (!known)
-                use[count++] = at[i].varied[n];
+                use[count++] = at[i].varied[n].use;
         }
     return tune_set_open(set, s->options, k->kernel, k->arch, use, count, &s->arena);
 }
@@ -331,14 +337,17 @@ static int wanted_variations(struct search *s, const struct tune_kernel *k, stru
     if (!at->vary)
         return 3;
     for (int n = 0; n < at->variations; n++) {
-        const int found = find_use(set, at->varied[n]);
+        const int found = find_use(set, at->varied[n].use);
         bool known = found < 0 || set->candidate[found].unit < 0;
         for (int m = 0; m < at->varies && !known; m++)
             known = set->candidate[at->vary[m].candidate].unit == set->candidate[found].unit;
         if (known)
             continue;
         const struct plan *plan = &set->compile.unit[set->candidate[found].unit].plan;
-        const double us = model_time(plan, at->symbol, &k->device).us;
+        const struct model_time time = model_time(plan, at->symbol, &k->device);
+        const double us = time.us;
+        if (at->varied[n].memory && (time.limit == MODEL_TENSOR || time.limit == MODEL_SHARED))
+            continue;
         least = us > 0 && (least <= 0 || us < least) ? us : least;
         at->vary[at->varies++] = (struct timed){found, us};
     }

@@ -100,6 +100,7 @@ struct tune_field {
     const char **value;
     int count;
     bool offered; /* the spec's `tune` says nothing of it */
+    bool memory;  /* it is tried where neither tensor cores nor shared memory take longest */
 };
 struct tune_fields {
     struct tune_field *field;

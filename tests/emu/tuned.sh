@@ -198,7 +198,8 @@ ok $? "run verifies set-ups with shares and with a counter, in one workspace"
 
 tilewright tune "$spec" --list --arch sm_90a
 [ $status -eq 0 ] && holds 1 "^kernel gemm on sm_90a" && holds 0 "^kernel relu" && grep -q "the spec's own$" "$work/out" &&
-    grep -q "tile.n 64, 256; .*(offered)" "$work/out" && grep -q "cannot be planned" "$work/out"
+    grep -q "tile.n 64, 256; .*(offered)" "$work/out" && grep -q "cannot be planned" "$work/out" &&
+    grep -q 'cache.B "evict_first", .*"prefetch_evict_first" (offered); cache.D "evict_first" (offered)' "$work/out"
 ok $? "tune --list: candidates by the model, and why others are none"
 # One tile of 64 filters: half of a cluster along n would have nothing to do.
 tilewright tune specs/conv.lua --kernel conv_3x3 --arch sm_90a --set N=32,H=56,W=56,C=64,K=64 --list
