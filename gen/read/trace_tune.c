@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-enum { MOST_TRACES = 128 };
+enum { MOST_TRACES = 256 };
 
 /* Traces with one value or two, on the architecture. */
 static void trace_values(struct reader *r, struct spec_tune_program with)
@@ -38,16 +38,17 @@ static void trace_values(struct reader *r, struct spec_tune_program with)
 
 static void trace_all(struct reader *r, const char *arch)
 {
-    const struct spec_kernel *k = reader_kernel(r);
+    struct spec_kernel *k = reader_kernel(r);
     int values = 0, pairs = 0;
     for (int i = 0; i < k->axis_tune_count; i++) {
         pairs += values * k->axis_tune[i].count;
         values += k->axis_tune[i].count;
     }
+    k->tune_alone = values + pairs > MOST_TRACES;
     for (int i = 0; i < k->axis_tune_count && values <= MOST_TRACES; i++)
         for (int a = 0; a < k->axis_tune[i].count; a++) {
             trace_values(r, (struct spec_tune_program){.arch = arch, .tune = {i, -1}, .value = {a, 0}});
-            for (int j = 0; j < i && values + pairs <= MOST_TRACES; j++)
+            for (int j = 0; j < i && !k->tune_alone; j++)
                 for (int b = 0; b < k->axis_tune[j].count; b++)
                     trace_values(r, (struct spec_tune_program){.arch = arch, .tune = {i, j}, .value = {a, b}});
         }

@@ -152,6 +152,7 @@ struct spec_kernel {
     int axis_tune_count;
     struct spec_tune_program *tune_program; /* where spec_options.tunes asks for them; of those that can be traced */
     int tune_program_count;
+    bool tune_alone; /* pairs of its values are too many to be traced */
     struct spec_ahead *ahead;
     int ahead_count;
     struct spec_via *via;

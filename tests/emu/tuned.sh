@@ -201,6 +201,20 @@ tilewright tune "$spec" --list --arch sm_90a
     grep -q "tile.n 64, 256; .*(offered)" "$work/out" && grep -q "cannot be planned" "$work/out" &&
     grep -q 'cache.B "evict_first", .*"prefetch_evict_first" (offered); cache.D "evict_first" (offered)' "$work/out"
 ok $? "tune --list: candidates by the model, and why others are none"
+# 256 of k fits beside smaller tiles alone, and pairs of so many values are not traced: nothing is said of it.
+cat >"$work/many.lua" <<'EOF'
+local M, N, K = dims "M N K"
+kernel "many" {
+  family = "gemm", A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16" }, tile = { m = 128, n = 256, k = 64 }, arch = { sm_90a = {} },
+  tune = { tile = { m = { 8, 16, 24, 32, 40, 48, 56, 64, 128, 192 }, k = { 32, 64, 128, 256 },
+                    n = { 8, 16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128, 136, 144, 152, 160 } } },
+  run = { { M = 64, N = 64, K = 64 } },
+}
+EOF
+tilewright check "$work/many.lua"
+[ $status -eq 0 ]
+ok $? "check: nothing is said of values whose pairs are too many to be traced"
 # One tile of 64 filters: half of a cluster along n would have nothing to do.
 tilewright tune specs/conv.lua --kernel conv_3x3 --arch sm_90a --set N=32,H=56,W=56,C=64,K=64 --list
 [ $status -eq 0 ] && holds 0 "us .*cluster = {.* n = 2 }.* n = 64 }" && grep -q "us .*cluster = { m = 2 }, .* n = 64 }" "$work/out"
