@@ -13,16 +13,16 @@
  *
  * A view by torch's exchange takes some 60 ns, one in place 10. For that the module is one of the torch and the Python
  * whose headers it is compiled with, and `import torch` stands before its own: that brings the libraries. Its
- * torch_in_place is True where tensors are read in place. Where another version of torch is there, or one that is no
- * release, it is False, and calls take torch's exchange as they do without this file. So they do for each tensor that is
- * not plain: of a subclass, not on a CUDA device, sparse, conjugate, negated, of a transform of functions, of symbolic
- * sizes. */
+ * torch_in_place is True where tensors are read in place. With another version of torch, or one that is no release, it
+ * is False, and calls take torch's exchange as without this file. So they do for a tensor that is not plain: of a
+ * subclass, not on a CUDA device, sparse, conjugate, negated, of a transform of functions, of symbolic sizes. */
 
 #include <array>
 #include <cstdint>
 #include <cstring>
 #include <utility>
 
+#include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/csrc/autograd/python_variable.h>
 #include <torch/version.h>
 
@@ -38,21 +38,21 @@ struct element {
     uint8_t code, bits;
 };
 using S = c10::ScalarType;
-constexpr std::array<element, 64> elements = [] {
-    std::array<element, 64> all{};
+constexpr auto elements = [] {
+    std::array<element, c10::NumScalarTypes> all{};
     const std::pair<S, element> known[] = {
-        {S::Byte, {1, 8}},      {S::Char, {0, 8}},       {S::Short, {0, 16}},         {S::Int, {0, 32}},
-        {S::Long, {0, 64}},     {S::Half, {2, 16}},      {S::Float, {2, 32}},         {S::Double, {2, 64}},
-        {S::BFloat16, {4, 16}}, {S::Bool, {6, 8}},       {S::Float8_e4m3fn, {10, 8}}, {S::Float8_e5m2, {12, 8}},
+        {S::Byte, {1, 8}},    {S::Char, {0, 8}},  {S::Short, {0, 16}},         {S::Int, {0, 32}},
+        {S::Long, {0, 64}},   {S::Half, {2, 16}}, {S::BFloat16, {4, 16}},      {S::Float, {2, 32}},
+        {S::Double, {2, 64}}, {S::Bool, {6, 8}},  {S::Float8_e4m3fn, {10, 8}}, {S::Float8_e5m2, {12, 8}},
     };
     for (const auto &[type, is] : known)
         all[static_cast<size_t>(type)] = is;
     return all;
 }();
 
-/* Fills what torch's exchange would. It may throw, as where memory that is copied on a write has no room. After the
- * driver's launch each line and each page costs: no virtual function is called. */
-inline bool read(PyObject *object, dl_tensor *out)
+/* Fills what torch's exchange would, without a virtual function. It may throw, as where what is copied on a write has
+ * no room. */
+bool read(PyObject *object, dl_tensor *out)
 {
     using K = c10::DispatchKey;
     if (!THPVariable_CheckExact(object))
@@ -63,8 +63,7 @@ inline bool read(PyObject *object, dl_tensor *out)
     if (!t->key_set().has_all(dense) || !plain.has_all(t->key_set()) || t->has_symbolic_sizes_strides() ||
         !t->unsafe_storage())
         return false;
-    const size_t type = static_cast<size_t>(t->dtype().toScalarType());
-    const element is = type < elements.size() ? elements[type] : element{0, 0};
+    const element is = elements[static_cast<size_t>(t->dtype().toScalarType())];
     if (is.bits == 0)
         return false;
     char *data = static_cast<char *>(t->unsafe_storage().mutable_data()); /* as TensorImpl::mutable_data */
@@ -86,26 +85,35 @@ int view(void *object, dl_tensor *out)
     try {
         if (read(static_cast<PyObject *>(object), out))
             return 0;
-    } catch (...) { /* torch's exchange will say it */
-    }
+    } catch (...) {} /* torch's exchange will say it */
     return torchs->view(object, out);
 }
 
-/* Whether it is the release of these headers, of whatever build ("2.11.0+cu130"). */
-bool is_ours(const char *version)
+/* Of a device the default stream is known by its number, 0, and is CUDA's NULL. Torch's exchange has the others. */
+int stream(int32_t device_type, int32_t device, void **out)
 {
-    const size_t length = std::strlen(TORCH_VERSION);
-    return std::strncmp(version, TORCH_VERSION, length) == 0 && (version[length] == 0 || version[length] == '+');
+    const c10::DeviceType cuda = c10::DeviceType::CUDA;
+    const auto *of = c10::impl::device_guard_impl_registry[static_cast<size_t>(cuda)].load();
+    try {
+        if (device_type == dl_cuda && of && of->getStream({cuda, static_cast<c10::DeviceIndex>(device)}).id() == 0) {
+            *out = nullptr;
+            return 0;
+        }
+    } catch (...) {}
+    return torchs->stream(device_type, device, out);
 }
 
 } // namespace
 
 extern "C" const struct dl_exchange *${NAME}_torch(const char *version, const struct dl_exchange *of)
 {
-    if (!is_ours(version) || !of->view)
+    const size_t length = std::strlen(TORCH_VERSION); /* "2.11.0"; builds of it are "2.11.0+cu130" */
+    const bool same = std::strncmp(version, TORCH_VERSION, length) == 0;
+    if (!same || (version[length] != 0 && version[length] != '+') || !of->view)
         return nullptr;
     torchs = of;
     in_place = *of;
     in_place.view = view;
+    in_place.stream = stream;
     return &in_place;
 }

@@ -8,7 +8,7 @@ import importlib.util
 import os
 import pathlib
 import random
-import re
+import shutil
 import subprocess
 import sys
 import threading
@@ -58,6 +58,17 @@ path = compiled("py_gemm_torch.cpp", "py_gemm.c*.so")
 ours = load(path)
 check(ours.torch_in_place is True and plain.torch_in_place is False, "the modules say which they are")
 
+other = folder / "other.so"
+shutil.copy(path, other)
+version, torch.__version__ = torch.__version__, "1" + torch.__version__
+another = load(other)
+torch.__version__ = version
+check(another.torch_in_place is False, "for another torch its tensors are not read in place")
+run = subprocess.run([sys.executable, "-c", "import py_gemm; print(py_gemm.torch_in_place)"], cwd=folder, text=True,
+                     capture_output=True)
+check(run.stdout == "True\n" or "ImportError: libtorch_python.so" in run.stderr, "before torch is imported",
+      (run.returncode, run.stdout, run.stderr))
+
 # ---- views ----
 
 
@@ -78,7 +89,8 @@ for version in (b"", b"2", b"2.0.0", here.split(b"+")[0] + b"1", here.split(b"+"
     check(library.py_gemm_torch(version, theirs) is None, "no views for torch %s" % version.decode())
 check(library.py_gemm_torch(here.split(b"+")[0], theirs) == library.py_gemm_torch(here, theirs) != theirs,
       "any build of the release is the same")
-view_of = [View((ctypes.c_void_p * 7).from_address(table)[5]) for table in (theirs, library.py_gemm_torch(here, theirs))]
+tables = [(ctypes.c_void_p * 7).from_address(table) for table in (theirs, library.py_gemm_torch(here, theirs))]
+view_of = [View(table[5]) for table in tables]
 
 
 def seen(view, tensor):
@@ -163,6 +175,27 @@ for name, tensor in kinds():
     one, other = (seen(view, tensor) for view in reversed(view_of))
     check(one == other, "the view of a tensor: " + name, (one, other))
 
+Stream = ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_int32, ctypes.c_int32, ctypes.POINTER(ctypes.c_void_p))
+stream_of = [Stream(table[6]) for table in tables]
+
+
+def said(stream, *device):
+    out = ctypes.c_void_p(77)
+    try:
+        return stream(*device, out), out.value
+    except Exception as fault:
+        return type(fault).__name__, str(fault).splitlines()[0]
+
+
+for name, current in (("the default one", torch.cuda.default_stream()), ("another", torch.cuda.Stream()),
+                      ("an urgent one", torch.cuda.Stream(priority=-1)),
+                      ("an external one", torch.cuda.ExternalStream(torch.cuda.Stream().cuda_stream))):
+    with torch.cuda.stream(current):
+        check(said(stream_of[1], 2, 0) == (0, current.cuda_stream or None), "the stream of a device: " + name)
+        for device in ((2, -1), (2, 0), (2, 63), (2, 1000), (2, -2), (1, 0), (13, 0), (10, 0)):
+            one, other = (said(stream, *device) for stream in stream_of)
+            check(one == other, "%s is current: device %d, %d" % (name, *device), (one, other))
+
 before = kept[0].clone()
 clone = torch._lazy_clone(kept[0])
 check(seen(view_of[1], clone)[0] != kept[0].data_ptr() and torch.equal(clone, before), "memory is copied for a write")
@@ -211,7 +244,7 @@ def ended(module, given):
         return type(fault).__name__, str(fault).splitlines()[0]
 
 
-alike, launched = [], 0
+unlike, launched = [], 0
 skipped = ("without storage", "whose storage is freed")  # a kernel would read what is not there
 for name, tensor in kinds():
     for place in range(4):
@@ -219,13 +252,14 @@ for name, tensor in kinds():
         given[place] = tensor
         if name in skipped:
             continue
-        one, other = ended(plain, given), ended(ours, given)
-        same = one == other if isinstance(one[0], str) or isinstance(other[0], str) else (
-            one[1] == other[1] and torch.equal(one[0], other[0]))
+        one = ended(plain, given)
         launched += not isinstance(one[0], str)
-        if not same:
-            alike.append((name, place, one, other))
-check(not alike and launched > 20, "calls end as they do without it, %d of them with a result" % launched, alike[:3])
+        for other in ended(ours, given), ended(another, given):
+            same = one == other if isinstance(one[0], str) or isinstance(other[0], str) else (
+                one[1] == other[1] and torch.equal(one[0], other[0]))
+            if not same:
+                unlike.append((name, place, one, other))
+check(not unlike and launched > 20, "calls end as they do without it, %d of them with a result" % launched, unlike[:3])
 source = torch.zeros(64, 64, device="cuda")
 lazy = torch._lazy_clone(source)
 ours.py_gemm(kept[0], kept[0], torch.zeros(64, device="cuda"), lazy, alpha=1.0)
