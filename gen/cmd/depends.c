@@ -177,8 +177,10 @@ static int put_edge(struct words *w, const struct compile *c, int first, const c
         put_output(w, folder, kernel->name, "_python.c");
     if (c->python)
         put_output(w, folder, kernel->name, ".pyi");
-    if (c->python & COMPILE_TORCH)
+    if (c->python & COMPILE_TORCH) {
         put_output(w, folder, kernel->name, "_torch.py");
+        put_output(w, folder, kernel->name, "_torch.cpp");
+    }
     if (c->share && first == 0) { /* whichever kernel's edge runs, it writes them; ninja knows them as the first's */
         put(w, " | $\n    ");
         put_ninja(w, folder, true);

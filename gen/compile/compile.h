@@ -92,7 +92,7 @@ struct compile {
                                                  Set then, too, and so are */
     int pass, passes;                         /* which of several it is, as struct emit_options has them, and */
     unsigned python;                          /* compile_outputs writes NAME_python.c and NAME.pyi, too: COMPILE_PYTHON,
-                                                 and with COMPILE_TORCH NAME_torch.py */
+                                                 and with COMPILE_TORCH NAME_torch.py and .cpp */
     bool share;                               /* its kernels share a launcher: compile_outputs writes SHARED_LAUNCHER.h
                                                  and .c as well */
     double started;                           /* clock at compile_open */
@@ -103,7 +103,7 @@ struct compile {
 /* compile.python, and options that set it */
 enum { COMPILE_PYTHON = 1, COMPILE_TORCH = 2 };
 #define PYTHON_DOC "NAME_python.c, a module of Python, and NAME.pyi, its types, too"
-#define TORCH_DOC "with them NAME_torch.py, an operator of PyTorch"
+#define TORCH_DOC "with them NAME_torch.py, an operator of PyTorch, and NAME_torch.cpp: its tensors in place"
 static inline unsigned compile_python(bool python, bool torch)
 {
     return torch ? COMPILE_PYTHON | COMPILE_TORCH : python ? COMPILE_PYTHON : 0;

@@ -135,6 +135,7 @@ static void free_pair(struct host_pair *pair)
     free_text(&pair->python.module);
     free_text(&pair->python.stub);
     free_text(&pair->python.torch);
+    free_text(&pair->python.in_place);
 }
 
 /* The pairs, which take longest, then the Plans. */
@@ -169,7 +170,8 @@ static int add_host(struct compile *c, struct host_pair *pair, enum compile_with
                 {".c", pair->source},
                 {"_python.c", pair->python.module},
                 {".pyi", pair->python.stub},
-                {"_torch.py", pair->python.torch}};
+                {"_torch.py", pair->python.torch},
+                {"_torch.cpp", pair->python.in_place}};
     int result = TW_OK;
     for (size_t i = 0; i < sizeof file / sizeof *file && result == TW_OK; i++)
         if (file[i].text)

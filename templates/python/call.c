@@ -373,8 +373,8 @@ INLINE int sort(const struct state *s, PyObject *const *args, Py_ssize_t count, 
     return 0;
 }
 
-/* One tensor of the call; nothing where it is not given. */
-INLINE int take_one(struct together *all, PyObject *given, int i, int rank, struct view *v, int64_t *stride)
+/* One tensor of the call; nothing where it is not given. A launch pushes this text out of the nearest cache. */
+ONCE int take_one(struct together *all, PyObject *given, int i, int rank, struct view *v, int64_t *stride)
 {
     if (!given)
         return 0;

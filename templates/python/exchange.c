@@ -3,6 +3,10 @@
 
 enum { TYPES = 16 }; /* that are remembered */
 
+#if !defined(PREFERRED)
+#define PREFERRED(exchange) (exchange) /* what takes the place of an exchange */
+#endif
+
 /* A type of tensors, and the C exchange that it offers; NULL: none. */
 struct seen {
     PyObject *type;
@@ -49,6 +53,7 @@ APART static const struct dl_exchange *learn(struct seen *seen, PyThread_type_lo
     int i = 0;
     if (PyErr_Occurred())
         return NULL;
+    e = PREFERRED(e);
     acquire(lock);
     while (i < TYPES && seen[i].type && seen[i].type != (PyObject *)type)
         i++;

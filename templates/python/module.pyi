@@ -20,7 +20,7 @@
 //@ for i = 1, outputs do result[i] = "T" end
 //@ local returns = outputs == 1 and "T" or "tuple[" .. table.concat(result, ", ") .. "]"
 # ${NAME}.pyi: the types of ${NAME}_python.c, made by tilewright ${host.generator}. Do not edit: change the spec and generate again.
-from typing import Any, TypedDict, TypeVar
+from typing import Any, Final, TypedDict, TypeVar
 
 T = TypeVar("T")
 
@@ -37,6 +37,8 @@ class Info(TypedDict):
     name: str
     generator: int
     loaded: list[Loaded]
+
+torch_in_place: Final[bool]  # by ${NAME}_torch.cpp; False: not compiled with it, or for another torch
 
 def ${NAME}(
 //@ for _, p in ipairs(parameters) do

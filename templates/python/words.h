@@ -1,9 +1,11 @@
 //@ -- What differs between compilers, and between interpreters with and without a lock.
 #if defined(__GNUC__)
 #define APART __attribute__((noinline, cold))
+#define ONCE static __attribute__((noinline)) /* its text is there once, for several calls in turn */
 #define INLINE static inline __attribute__((always_inline))
 #else
 #define APART
+#define ONCE static
 #define INLINE static inline
 #endif
 

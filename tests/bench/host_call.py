@@ -6,12 +6,13 @@ the stream dry between them; a row is the median, the least and the most of the 
     python3 tests/bench/host_call.py [--program build/tilewright] [--rounds 101]        rows on stdout, words on stderr
 
 Cases: C (gemm_fp16_launch in a loop), Python (gemm_fp16(a, b, d); a result that the framework makes; with a stream
-that is given), torch (torch.mm into the same result), Triton (a product of the same size) and an empty function of
-Python; and a tensor map of a, and its address replaced, by the package tilewright, a map by its way through ctypes, and
-both by cuda.core, where that is. It needs a GPU, torch, a C compiler, Python's headers and ninja build/python-module.
-Maps without a GPU: tests/bench/map_call.py. It ends with 1 where a launch from Python takes more than 400 ns more than
-from C, or a map more than a tenth of cuda.core's time. What 400 ns are beside Triton's launch, which took 9 us where
-they were asked for, is told too.
+that is given), the same with gemm_fp16_torch.cpp, which reads torch's tensors in place, torch (torch.mm into the same
+result), Triton (a product of the same size) and an empty function of Python; and a tensor map of a, and its address
+replaced, by the package tilewright, a map by its way through ctypes, and both by cuda.core, where that is. It needs a
+GPU, torch with its headers, a compiler of C and of C++, Python's headers and ninja build/python-module. Maps without a
+GPU: tests/bench/map_call.py. It ends with 1 where a launch from Python with tensors in place takes more than 400 ns
+more than from C, or a map more than a tenth of cuda.core's time. What 400 ns are beside Triton's launch, which took 9 us
+where they were asked for, and what a launch takes without tensors in place is told too.
 """
 import argparse
 import ctypes
@@ -29,10 +30,12 @@ import tempfile
 import time
 
 import torch
+from torch.utils import cpp_extension
 
 import map_call
 
 BATCH, SIZE = 200, 512
+IN_PLACE = "Python, torch in place"
 OURS, THEIRS = "a map, tilewright.TensorMap", "a map, cuda.core"
 LOOP = """
 #include <time.h>
@@ -55,23 +58,36 @@ double batch(int count, const void *a, const void *b, void *d, void *stream)
 
 
 def build(program, folder):
-    """The extension, and the loop of C over the same pair."""
-    subprocess.run([program, "gen", "specs/gemm.lua", "--kernel", "gemm_fp16", "--python", "-o", folder], check=True)
+    """The extension, the same with torch's tensors in place, and the loop of C over the same pair."""
+    subprocess.run([program, "gen", "specs/gemm.lua", "--kernel", "gemm_fp16", "--torch", "-o", folder], check=True)
     (folder / "loop.c").write_text(LOOP)
-    cc = [os.environ.get("CC", "cc"), "-O2", "-fPIC", "-shared", f"-I{folder}"]
-    pair = folder / "gemm_fp16.c"
-    subprocess.run([*cc, f"-I{sysconfig.get_path('include')}", folder / "gemm_fp16_python.c", pair, "-o",
-                    folder / "gemm_fp16.so", "-ldl"], check=True)
-    subprocess.run([*cc, folder / "loop.c", pair, "-o", folder / "loop.so", "-ldl"], check=True)
-    spec = importlib.util.spec_from_file_location("gemm_fp16", folder / "gemm_fp16.so")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    include = f"-I{sysconfig.get_path('include')}"
+    cc, cxx = ([os.environ.get(name, name.lower().replace("x", "+")), "-O2", "-fPIC"] for name in ("CC", "CXX"))
+    for out, source, *options in (("pair.o", "gemm_fp16.c"), ("plain.o", "gemm_fp16_python.c", include),
+                                  ("quick.o", "gemm_fp16_python.c", include, "-DTILEWRIGHT_TORCH"),
+                                  ("loop.o", "loop.c")):
+        subprocess.run([*cc, "-c", folder / source, *options, f"-I{folder}", "-o", folder / out], check=True)
+    headers = [f"-isystem{path}" for path in cpp_extension.include_paths()]
+    libraries = [*(f"-L{path}" for path in cpp_extension.library_paths()), "-ltorch_python", "-lc10"]
+    subprocess.run([*cxx, "-std=c++17", "-c", folder / "gemm_fp16_torch.cpp", include, *headers, "-o",
+                    folder / "torch.o"], check=True)
+    for out, objects, more in (("plain.so", ("plain.o",), ()), ("loop.so", ("loop.o",), ()),
+                               ("quick.so", ("torch.o", "quick.o"), libraries)):
+        subprocess.run([*cxx, "-shared", *(folder / one for one in objects), folder / "pair.o", "-o", folder / out,
+                        *more, "-ldl"], check=True)
+    modules = []
+    for name in ("plain.so", "quick.so"):
+        spec = importlib.util.spec_from_file_location("gemm_fp16", folder / name)
+        modules.append(importlib.util.module_from_spec(spec))
+        spec.loader.exec_module(modules[-1])
+    if not modules[1].torch_in_place:
+        sys.exit("host_call: torch's tensors are not read in place")
     loop = ctypes.CDLL(str(folder / "loop.so"))
     loop.batch.restype = ctypes.c_double
     loop.batch.argtypes = [ctypes.c_int, *[ctypes.c_void_p] * 4]
     if loop.begin():
         sys.exit("host_call: the pair of C cannot be loaded")
-    return module, loop
+    return *(module.gemm_fp16 for module in modules), loop
 
 
 def triton_call(a, b, d):
@@ -143,25 +159,28 @@ def main():
     options = parser.parse_args()
     folder = pathlib.Path(tempfile.mkdtemp())
     torch.zeros(1, device="cuda")  # the context that the pair of C is loaded into
-    module, loop = build(options.program, folder)
-    call = module.gemm_fp16
+    call, quick, loop = build(options.program, folder)
 
     a, b = torch.randn(2, SIZE, SIZE, device="cuda").half()
     d = torch.full((SIZE, SIZE), float("nan"), device="cuda", dtype=torch.half)
     right = a.double() @ b.double().T
     stream = torch.cuda.current_stream().cuda_stream
 
-    def direct():  # as a user's loop has it, without a function around the call
-        clock = time.perf_counter_ns
-        from_ = clock()
-        for _ in range(BATCH):
-            call(a, b, d)
-        return clock() - from_
+    def direct(call):  # as a user's loop has it, without a function around the call
+        def run():
+            clock = time.perf_counter_ns
+            from_ = clock()
+            for _ in range(BATCH):
+                call(a, b, d)
+            return clock() - from_
+
+        return run
 
     cases = {
         "C": lambda: loop.batch(BATCH, a.data_ptr(), b.data_ptr(), d.data_ptr(), stream),
         "Python": timed(lambda: call(a, b, d)),
-        "Python, direct": direct,
+        "Python, direct": direct(call),
+        IN_PLACE: direct(quick),
         "Python, a result made": timed(lambda: call(a, b)),
         "Python, a stream given": timed(lambda: call(a, b, d, stream=stream)),
         "torch.mm": timed(lambda: torch.mm(a, b.T, out=d)),
@@ -200,10 +219,10 @@ def main():
     for row in rows:
         least, most = row["latency_min_ns"], row["latency_max_ns"]
         print(f"{row['what']:30} {row['latency_ns']:9.1f} ns  ({least:.1f} to {most:.1f})", file=sys.stderr)
-    c, python = (statistics.median(times[name]) for name in ("C", "Python, direct"))
+    c, plain, python = (statistics.median(times[name]) for name in ("C", "Python, direct", IN_PLACE))
     most = 400 * (statistics.median(times["Triton"]) / 9000 if triton else 1)
-    print(f"Python beside C: {python - c:+.1f} ns (at most 400 are wanted; of Triton's 9 us that is {most:.0f} here)",
-          file=sys.stderr)
+    print(f"Python beside C: {python - c:+.1f} ns with torch's tensors in place (at most 400 are wanted; of Triton's 9 us "
+          f"that is {most:.0f} here), {plain - c:+.1f} without", file=sys.stderr)
     few = True
     if OURS in times and THEIRS in times:
         ours, theirs = (statistics.median(times[name]) for name in (OURS, THEIRS))

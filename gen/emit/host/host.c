@@ -726,7 +726,8 @@ int emit_host_python(const struct host_model *model, const struct emit_options *
 {
     struct text text[] = {{"python/module.c", false, true, &out->module, 0},
                           {"python/module.pyi", false, true, &out->stub, 0},
-                          {"python/torch.py", false, true, &out->torch, 0}};
-    out->torch = NULL;
-    return emit_texts(model, options, text, torch ? 3 : 2, diags);
+                          {"python/torch.py", false, true, &out->torch, 0},
+                          {"python/torch.cpp", false, true, &out->in_place, 0}};
+    out->torch = out->in_place = NULL;
+    return emit_texts(model, options, text, torch ? 4 : 2, diags);
 }

@@ -78,10 +78,10 @@ int emit_host_caller(const struct host_model *model, const struct emit_options *
 
 /* The pair as a module of Python: NAME_python.c, NAME.pyi and NAME_torch.py (templates/python). */
 struct host_python_texts {
-    char *module, *stub, *torch;
+    char *module, *stub, *torch, *in_place;
 };
 
-/* Writes them, that of PyTorch where it is asked for, else NULL; as emit_host does. Beside its reasons to refuse a
+/* Writes them, those of PyTorch where they are asked for, else NULL; as emit_host does. Beside its reasons to refuse a
  * model: PYTHON-NAME and, for PyTorch, PYTHON-TORCH. */
 int emit_host_python(const struct host_model *model, const struct emit_options *options, bool torch,
                      struct host_python_texts *out, struct diag_set *diags);

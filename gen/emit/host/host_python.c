@@ -11,9 +11,9 @@ static const char *const words_of_python[] = {
     "from",  "global",   "if",    "import", "in",   "is",     "lambda", "nonlocal", "not",
     "or",    "pass",     "raise", "return", "try",  "while",  "with",   "yield",    NULL,
 };
-static const char *const own_parameters[] = {"stream", "workspace", NULL}; /* beside the kernel's */
-static const char *const own_functions[] = {"load", "info", NULL};         /* of the module, beside the kernel */
-static const char *const torch_modules[] = {"torch", "typing", NULL};      /* that NAME_torch.py imports */
+static const char *const own_parameters[] = {"stream", "workspace", NULL};       /* beside the kernel's */
+static const char *const own_names[] = {"load", "info", "torch_in_place", NULL}; /* of the module, beside the kernel */
+static const char *const torch_modules[] = {"torch", "typing", NULL};            /* that NAME_torch.py imports */
 static const char *const torch_names[] = {"torch", "Optional", "Tuple", "_launch", NULL}; /* that it uses */
 
 static bool is_among(const char *const *list, const char *name)
@@ -42,8 +42,8 @@ static int check_name(const struct host_facts *f, struct diag_set *diags, const 
         text = "it is a word of Python";
     else if (parameter && is_among(own_parameters, name))
         text = "the function has a parameter of that name";
-    else if (!parameter && is_among(own_functions, name))
-        text = "the module has a function of that name";
+    else if (!parameter && is_among(own_names, name))
+        text = "the module has that name itself";
     else if (torch && is_among(parameter ? torch_names : torch_modules, name))
         text = "PyTorch's file imports that name";
     if (!text)
