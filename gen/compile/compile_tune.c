@@ -151,7 +151,7 @@ static bool check_value(struct compile *c, const struct spec_kernel *kernel, str
     }
     if (!try(&t, &v, 1))
         try_beside(&t, v);
-    if (t.no_memory || (!t.heeded && kernel->tune_alone)) /* beside another value it may do */
+    if (t.no_memory || (!t.heeded && kernel->tune_alone && v.axis)) /* beside another axis' value it may do */
         return true;
     if (!t.heeded && *t.why)
         diag_report(&c->diags, DIAG_ERROR, loc, kernel->name, field, "TUNE-FIT", "no plan takes this value%s; %s",

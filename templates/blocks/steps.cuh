@@ -540,6 +540,13 @@ if (chunk < ${last}) {
 //@     end
 //@     return held_in
 //@ end
+//@ -- Where that stands which all rows read of a tensor, for all chunks of a late store of t; nil: it is read by chunk.
+//@ local function read_for_all(tensor, t, width)
+//@     for _, step in ipairs(role.step) do
+//@         local place = step.op == "global" and step.tensor == tensor and has(step, "place") and step.place
+//@         if place == tensor .. "_for_" .. t.name and model.place[place].cols > width then return place end
+//@     end
+//@ end
 //@ -- What a chunk takes of sums that stay in tensor memory.
 //@ local function take_sums(text, width)
 //@     for _, name in ipairs(text.sums) do
@@ -568,8 +575,8 @@ for (int block = 0; block < ${blocks}; ++block) {
 //@     -- All reads are on their way before the first is waited for; what does not depend on the row is read once.
 //@     local held_in = (count > 1 or source) and reads_ahead(number) or {}
 //@     for _, r in ipairs(text.reads) do
-//@         local early, for_all = r.tensor .. "_early", r.tensor .. "_for_" .. t.name
-//@         if has(model.place, for_all) and model.place[for_all].cols > width then held_in[r.tensor] = for_all end
+//@         local early = r.tensor .. "_early"
+//@         held_in[r.tensor] = held_in[r.tensor] or read_for_all(r.tensor, t, width)
 //@         if not held_in[r.tensor] then
 //@             local tensor, halves = r.tensor, r.by_row and 2 or 1
 ${tensor}_two ${early}[${halves}][${pairs}];

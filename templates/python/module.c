@@ -25,8 +25,8 @@
  * ${NAME}.pyi says what the function takes. Tensors are those of any framework that offers the C exchange of DLPack
  * (`__dlpack_c_exchange_api__`), `__dlpack__` or `__cuda_array_interface__`. A call takes the addresses, checks, and
  * launches on the framework's current stream; nothing is copied, and nothing is waited for. Where an argument is at
- * fault it raises TypeError or ValueError, which name it, and nothing is launched. With ${NAME}_torch.cpp, of `gen --torch`,
- * torch's tensors take less of the host's time. */
+ * fault it raises TypeError or ValueError, which name it, and nothing is launched. With ${NAME}_torch.cpp, of
+ * `gen --torch`, torch's tensors take less of the host's time. */
 
 #include <pyconfig.h>
 
@@ -119,8 +119,8 @@ static PyMethodDef methods[] = {
 };
 
 #if defined(TILEWRIGHT_TORCH)
-/* Asks ${NAME}_torch.cpp for its exchange. Whatever is wrong with torch, without it there is torch's own. -1: an exception
- * is set. */
+/* Asks ${NAME}_torch.cpp for its exchange. Whatever is wrong with torch, without it there is torch's own. -1: an
+ * exception is set. */
 static int prefer_in_place(void)
 {
     PyObject *torch = PyImport_ImportModule("torch"), *type = torch ? attribute(torch, "Tensor") : NULL;
@@ -129,10 +129,9 @@ static int prefer_in_place(void)
     const struct dl_exchange *of = text && PyType_Check(type) ? find_exchange((PyTypeObject *)type) : NULL;
     const char *words = of ? PyBytes_AsString(text) : NULL;
     const struct dl_exchange *ours = words ? ${NAME}_torch(words, of) : NULL;
-    if (ours) {
+    if (ours)
         in_place = ours;
-        PUBLISH(torchs, of);
-    }
+    PUBLISH(torchs, ours ? of : NULL);
     Py_XDECREF(text);
     Py_XDECREF(version);
     Py_XDECREF(type);

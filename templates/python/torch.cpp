@@ -5,17 +5,18 @@
  *
  *     torch=$(python3 -c 'import torch.utils.cpp_extension as e
  *     print(*["-isystem" + p for p in e.include_paths()], *["-L" + p for p in e.library_paths()])')
+ *     version=$(python3 -c 'import torch; print(torch.__version__)')
  *     python=$(python3-config --includes)
  *     cc -O2 -fPIC -c -DTILEWRIGHT_TORCH $python ${NAME}_python.c ${NAME}.c
- *     c++ -std=c++17 -O2 -fPIC -c $python $torch ${NAME}_torch.cpp
+ *     c++ -std=c++17 -O2 -fPIC -c -DTILEWRIGHT_TORCH=$version $python $torch ${NAME}_torch.cpp
  *     c++ -shared ${NAME}_torch.o ${NAME}_python.o ${NAME}.o $torch -ltorch_python -lc10 -ldl -lm \
  *         -o ${NAME}$(python3-config --extension-suffix)
  *
  * A view by torch's exchange takes some 60 ns, one in place 10. For that the module is one of the torch and the Python
  * whose headers it is compiled with, and `import torch` stands before its own: that brings the libraries. Its
- * torch_in_place is True where tensors are read in place. With another version of torch, or one that is no release, it
- * is False, and calls take torch's exchange as without this file. So they do for a tensor that is not plain: of a
- * subclass, not on a CUDA device, sparse, conjugate, negated, of a transform of functions, of symbolic sizes. */
+ * torch_in_place is True where tensors are read in place. With another version of torch than $version it is False, and
+ * calls take torch's exchange as without this file. So they do for a tensor that is not plain: of a subclass other than
+ * Parameter, not on a CUDA device, sparse, conjugate, negated, of a transform of functions, of symbolic sizes. */
 
 #include <array>
 #include <cstdint>
@@ -24,13 +25,18 @@
 
 #include <c10/core/impl/DeviceGuardImplInterface.h>
 #include <torch/csrc/autograd/python_variable.h>
-#include <torch/version.h>
+
+#if !defined(TILEWRIGHT_TORCH)
+#error "TILEWRIGHT_TORCH is the version of the torch whose headers these are: see the lines above"
+#endif
+#define VERSION_TEXT_OF(version) #version
+#define VERSION_TEXT(version) VERSION_TEXT_OF(version)
 
 //@ include "python/dlpack.h"
 
 namespace {
 
-const dl_exchange *torchs; /* set once, before the first view */
+const dl_exchange *torchs; /* set once, before the first view: a module may be imported again */
 dl_exchange in_place;
 
 /* The element types as torch's exchange says them; bits 0: that type is left to it. */
@@ -107,10 +113,10 @@ int stream(int32_t device_type, int32_t device, void **out)
 
 extern "C" const struct dl_exchange *${NAME}_torch(const char *version, const struct dl_exchange *of)
 {
-    const size_t length = std::strlen(TORCH_VERSION); /* "2.11.0"; builds of it are "2.11.0+cu130" */
-    const bool same = std::strncmp(version, TORCH_VERSION, length) == 0;
-    if (!same || (version[length] != 0 && version[length] != '+') || !of->view)
+    if (std::strcmp(version, VERSION_TEXT(TILEWRIGHT_TORCH)) != 0 || !of->view)
         return nullptr;
+    if (torchs)
+        return torchs == of ? &in_place : nullptr;
     torchs = of;
     in_place = *of;
     in_place.view = view;

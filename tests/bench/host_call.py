@@ -69,8 +69,8 @@ def build(program, folder):
         subprocess.run([*cc, "-c", folder / source, *options, f"-I{folder}", "-o", folder / out], check=True)
     headers = [f"-isystem{path}" for path in cpp_extension.include_paths()]
     libraries = [*(f"-L{path}" for path in cpp_extension.library_paths()), "-ltorch_python", "-lc10"]
-    subprocess.run([*cxx, "-std=c++17", "-c", folder / "gemm_fp16_torch.cpp", include, *headers, "-o",
-                    folder / "torch.o"], check=True)
+    subprocess.run([*cxx, "-std=c++17", f"-DTILEWRIGHT_TORCH={torch.__version__}", "-c",
+                    folder / "gemm_fp16_torch.cpp", include, *headers, "-o", folder / "torch.o"], check=True)
     for out, objects, more in (("plain.so", ("plain.o",), ()), ("loop.so", ("loop.o",), ()),
                                ("quick.so", ("torch.o", "quick.o"), libraries)):
         subprocess.run([*cxx, "-shared", *(folder / one for one in objects), folder / "pair.o", "-o", folder / out,

@@ -23,6 +23,13 @@ spec=$PWD/tests/programs/pipeline_late.lua
     ! grep -q '^hazard' "$work/out"
 ok $? "all completions" "$work/out"
 
+# Before the wait for an item's last products: of late_epilogue's 64 rows of a consumer 16 pairs of columns are read.
+"$program" plan "$spec" --kernel late_epilogue --arch sm_90a >"$work/plan" 2>&1
+awk '/bias_ahead/ && !read { read = NR } /mma_wait/ { wait = NR } END { exit !(read && read < wait) }' "$work/plan" &&
+    grep -q 'bias_ahead.*of all chunks, while the last products run' "$work/plan" &&
+    grep -q 'rest_ahead.*of the first chunk, while the last products run' "$work/plan"
+ok $? "what all rows read is under way for all chunks, what each reads for the first" "$work/plan"
+
 # A text by hand, in its folder: what NVRTC makes of it is kept by its content and its name.
 "$program" gen "$spec" --kernel late_gemm --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
 text=$work/gen/late_gemm.sm_90a.cu

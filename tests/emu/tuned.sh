@@ -215,6 +215,10 @@ EOF
 tilewright check "$work/many.lua"
 [ $status -eq 0 ]
 ok $? "check: nothing is said of values whose pairs are too many to be traced"
+sed 's/  tune = {/  schedule = { persistent = false }, tune = { pipeline = { store = { "late" } },/' "$work/many.lua" >"$work/no.lua"
+tilewright check "$work/no.lua"
+[ $status -eq 1 ] && grep -q 'TUNE-FIT' "$work/err"
+ok $? "check: values beside which those are tried are refused as before"
 # One tile of 64 filters: half of a cluster along n would have nothing to do.
 tilewright tune specs/conv.lua --kernel conv_3x3 --arch sm_90a --set N=32,H=56,W=56,C=64,K=64 --list
 [ $status -eq 0 ] && holds 0 "us .*cluster = {.* n = 2 }.* n = 64 }" && grep -q "us .*cluster = { m = 2 }, .* n = 64 }" "$work/out"

@@ -76,7 +76,7 @@ int emit_host_shared(const struct emit_options *options, char **header, char **s
 int emit_host_caller(const struct host_model *model, const struct emit_options *options, char **caller,
                      struct diag_set *diags);
 
-/* The pair as a module of Python: NAME_python.c, NAME.pyi and NAME_torch.py (templates/python). */
+/* The pair as a module of Python: NAME_python.c, NAME.pyi, NAME_torch.py and NAME_torch.cpp (templates/python). */
 struct host_python_texts {
     char *module, *stub, *torch, *in_place;
 };

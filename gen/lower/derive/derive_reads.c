@@ -41,6 +41,20 @@ static bool fits(const struct derive *d, int more, int width, int late)
     return sum <= d->consumer->registers;
 }
 
+/* Whether a place of that name is another tensor's: b_for_c for D, and b for c_for_D. */
+static bool is_taken(const struct derive *d, const struct plan_tensor *t, const char *store)
+{
+    const struct plan *p = d->work.l->plan;
+    const char *name = plan_text(d->work.l->plan, "%s_for_%s", t->name, store);
+    for (int i = 0; i < d->consumer->step_count && name; i++) {
+        const struct plan_step *s = &d->consumer->step[i];
+        const char *held = s->place ? p->place[plan_number(s->place)].name : NULL;
+        if (held && strcmp(held, name) == 0 && s->tensor != (int)(t - p->tensor))
+            return true;
+    }
+    return !name;
+}
+
 /* plan_some(place) for what is read, a new one or that of another store of the tensor; 0: there is no memory. */
 static int place_of(struct plan *p, const char *store, int node, int registers, int rows, int width)
 {
@@ -99,6 +113,7 @@ int derive_reads(struct derive *d, const struct plan_step *write, int width, int
             continue;
         for (int k = 0; k < nodes && k < DERIVE_MAX_READS; k++)
             twice = twice || p->fused.node[node[k]].integer == p->fused.node[i].integer;
+        twice = twice || is_taken(d, &p->tensor[p->fused.node[i].integer], p->tensor[write->tensor].name);
         if (nodes < DERIVE_MAX_READS)
             node[nodes] = i;
         nodes++;
