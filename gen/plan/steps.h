@@ -70,7 +70,8 @@ struct plan_step {
                               instructions read it */
     int node;              /* plan_some(node of plan.fused): what the step computes or stores */
     int node2;             /* plan_some(node of plan.fused): of a FILL with a node, the element beside it; 0: none */
-    int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
+    int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor; of an
+                              MMA the first row that it takes of its second operand's tile, the same for a warp */
     int back;              /* READ: stages before the one that was taken last */
     int ahead; /* FILL of a cp_async ring: turns of `loop` between it and the one that takes the stage. GLOBAL
                   that loads for a store: chunks of the store between it and the one that takes it; for rows: 1,

@@ -1947,7 +1947,18 @@ ${place}_flies = true;
 mma_fence();
 //@         end
 //@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
+//@         if has(step, "at") then
+//@             local from = coordinates(i, "b")
+//@             local statements, of_row, begins, high = from.at, from.rows, as_int(from[1]), 16 * model.mma[call].blocks_m
+{
+    [[maybe_unused]] const int row = (int)warp_m * ${high};
+    ${statements}
+    ${of_row}
+    mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate}, (u32)${begins});
+}
+//@         else
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
+//@         end
 //@     elseif op == "read" and ring == source then
 ${call}(${step.place}, ${ring}_next, consumer);
 ${ring}_advance(${ring}_next);

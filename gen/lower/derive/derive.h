@@ -100,6 +100,7 @@ struct derive_along {
 
 struct derive_dot {
     int load[2];        /* operand's LOAD; -1: computed */
+    int slice;          /* plan_some(SLICE): the second operand is rows of its LOAD, from a computed one on */
     bool transposed[2]; /* A stored k m, B stored n k: as seen from the loaded tile */
     int mma;            /* of plan.mma */
     int place;          /* plan_some: its accumulator */

@@ -348,21 +348,30 @@ static int reduce(struct work *w, const struct program_op *op, struct work_op *k
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
+/* The operation that gave the tile; -1: it is computed. */
+static int giver(const struct work *w, const struct program_tile *tile)
+{
+    const struct expr_node *n = &w->program->graph->node[tile->node];
+    return n->op == EXPR_TILE ? (int)n->integer : -1;
+}
+
+int work_slice(const struct work *w, const struct program_tile *operand)
+{
+    int op = operand->node < 0 ? -1 : giver(w, operand);
+    if (op >= 0 && w->program->op[op].kind == PROGRAM_TRANSPOSE)
+        op = giver(w, &w->program->op[op].arg[0]);
+    return op >= 0 && w->program->op[op].kind == PROGRAM_SLICE ? op : -1;
+}
+
 int work_view(const struct work *w, const struct program_tile *operand, bool *transposed)
 {
-    const struct expr_node *n = &w->program->graph->node[operand->node];
-    *transposed = false;
-    if (n->op != EXPR_TILE)
-        return -1;
-    const struct program_op *op = &w->program->op[n->integer];
-    if (op->kind == PROGRAM_TRANSPOSE) {
-        *transposed = true;
-        n = &w->program->graph->node[op->arg[0].node];
-        if (n->op != EXPR_TILE)
-            return -1;
-        op = &w->program->op[n->integer];
-    }
-    return work_is_load(op) ? (int)n->integer : -1;
+    int op = giver(w, operand);
+    *transposed = op >= 0 && w->program->op[op].kind == PROGRAM_TRANSPOSE;
+    if (*transposed)
+        op = giver(w, &w->program->op[op].arg[0]);
+    if (op >= 0 && w->program->op[op].kind == PROGRAM_SLICE)
+        op = giver(w, &w->program->op[op].arg[0]);
+    return op >= 0 && work_is_load(&w->program->op[op]) ? op : -1;
 }
 
 /* Below the node: its operand, where the other is a whole number; else the node itself. */
@@ -584,6 +593,13 @@ static int operands(struct work *w, int number)
             if (op->at[d].limit >= 0 && !op->at[d].column && op->at[d].length == op->tile.rows)
                 k->end =
                     expr_binary(&w->graph, EXPR_SUB, imported(w, op->at[d].limit, NULL, op->loc, &status), k->at[d]);
+        return status;
+    case PROGRAM_SLICE:
+        k->from = imported(w, op->arg[1].node, &op->arg[1], op->loc, &status);
+        if (!status && takes_tile(w, k->from))
+            return program_refuse(w->l, op->loc, "PROGRAM-LOWER",
+                                  "the first row of this slice is computed from what a dot or a reduction gave, which "
+                                  "threads hold; load it from a tensor");
         return status;
     case PROGRAM_TRANSPOSE:
     case PROGRAM_PARAM:

@@ -111,6 +111,13 @@ struct meaning_dot {
 };
 void meaning_dot(struct meaning_dot *d);
 
+/* The same where b is rows of a LOAD from computed ones on (meaning_slices.c): the SLICE that a dot's operand is, turned
+ * or not, -1: it is none; and the dot, whose first rows the SLICE's cells hold. Rows of a that have one first row are
+ * multiplied together; d.b's cells receive what they are multiplied with. */
+struct meaning_state;
+int meaning_sliced(const struct program *p, const struct program_tile *operand);
+void meaning_dot_of_slices(const struct meaning_state *state, int op, struct meaning_dot *d);
+
 /* Bits of mantissa in which the tensor cores of Hopper add products of this type. */
 int meaning_dot_bits(enum tw_dtype dtype);
 
