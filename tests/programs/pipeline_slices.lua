@@ -71,3 +71,4 @@ local function listed(own)
   }
 end
 kernel "slices" (listed {})
+kernel "slices_limited" (listed { limited = true })

@@ -182,7 +182,13 @@ static bool same_in_rows(const struct expr_graph *g, int node, int rows, int *st
 static int check_slice(struct pipeline *x, int op)
 {
     const int slice = x->d.dot[op].slice, rows = x->d.blocks * MMA_SYNC_M;
+    const struct program_op *load = slice ? &x->program->op[x->d.dot[op].load[1]] : NULL;
     int steps = 0;
+    for (int d = 0; slice && d < x->plan->tensor[load->tensor].rank; d++)
+        if (load->at[d].column && load->at[d].limit >= 0)
+            return program_refuse(x->l, load->loc, "PROGRAM-SLICE",
+                                  "columns of a tile of which slices are taken end where the tensor does; write "
+                                  "span(start, length)");
     if (!slice || same_in_rows(&x->d.work.graph, x->d.work.op[plan_number(slice)].from, rows, &steps))
         return 0;
     return program_refuse(x->l, x->program->op[plan_number(slice)].loc, "PROGRAM-SLICE",
@@ -515,7 +521,9 @@ static int operand(struct pipeline *x, int op, int which)
     int spans = 0; /* of rows: where there is one, a limit is a number of them */
     for (int d = 0; d < t->rank; d++)
         spans += o->at[d].length > 1 && !o->at[d].column;
-    int status = pipeline_check_limits(x, k->load[which], (which == 0) != k->transposed[which], spans == 1);
+    /* Of a tile of which slices are read all that is not there is zero, whichever way a dot sums. */
+    const bool columns_summed = (which == 0) != k->transposed[which];
+    int status = pipeline_check_limits(x, k->load[which], which == 1 && k->slice ? false : columns_summed, spans == 1);
     status = status ? status : pipeline_check_spans(x, o, rows, columns, false);
     status = status ? status : pipeline_layout(x, o, rows, columns, 0);
     if (status)

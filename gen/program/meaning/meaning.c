@@ -407,39 +407,15 @@ static int row_numbers(struct meaning *m, const struct program_op *op, struct me
 static int load(struct meaning *m, int op_number)
 {
     const struct program_op *op = &m->p->op[op_number];
-    struct meaning_cells *to = &m->state.result[op_number];
-    const double *from = m->state.data->tensor[op->tensor];
-    bool real = m->p->graph->node[op->tile.node].type == EXPR_REAL, inexact = false;
-    const struct tw_dtype_info *info = tw_dtype_info(m->state.kernel->tensor[op->tensor].dtype);
-    bool wide = real && (info->kind == TW_KIND_FLOAT ? info->bits > 32 : info->bits > 16);
-    int64_t columns = op->tile.columns;
+    const bool gathers = op->kind == PROGRAM_GATHER;
     struct meaning_box box;
     int status = find_box(m, op_number, &box);
-    if (!status && op->kind == PROGRAM_GATHER)
+    if (!status && gathers)
         status = row_numbers(m, op, &m->operands[op_number].arg[0], &box);
-    if (status)
-        return status;
-    m->work += op->tile.rows * columns;
-    for (int64_t r = 0; r < op->tile.rows; r++) {
-        int64_t first, end, from_row = op->kind == PROGRAM_GATHER ? m->left.at.whole[r] : 0;
-        int64_t offset = meaning_row(&box, r, from_row, &first, &end);
-        int64_t step = box.column >= 0 ? box.stride[box.column] : 0;
-        for (int64_t c = 0; c < columns; c++) {
-            double value = c >= first && c < end ? from[offset + c * step] : 0;
-            int64_t i = r * columns + c;
-            if (real)
-                to->at.real[i] = value;
-            else
-                to->at.whole[i] = (int64_t)value;
-            if (wide) {
-                to->bound[i] = isfinite(value) ? fabs((double)(float)value - value) : 0;
-                inexact = inexact || to->bound[i] != 0;
-            }
-        }
-    }
-    to->exact = !inexact;
-    to->zeroed = true; /* they begin as zeros, and only `wide` writes others */
-    return 0;
+    m->work += op->tile.rows * op->tile.columns;
+    if (!status)
+        meaning_load(&m->state, op_number, &box, gathers ? m->left.at.whole : NULL);
+    return status;
 }
 
 static int store(struct meaning *m, int op_number)
@@ -486,14 +462,10 @@ static int slice(struct meaning *m, int op_number)
     const struct program_op *op = &m->p->op[op_number];
     struct meaning_cells *to = &m->state.result[op_number];
     int status = materialise(m, op, &m->operands[op_number].arg[1], false, EXPR_INT, op->arg[1].rows, 1, to);
-    for (int i = 0; i < op->arg[1].rows && !status; i++) {
-        const int64_t first = to->at.whole[i];
-        if (!to->exact && to->bound[i] != 0)
-            status = fault(m, op, "the first row of a slice is not known exactly");
-        else if (first < 0 || first > op->arg[0].rows - op->tile.rows)
-            status = fault(m, op, "a slice of %d rows from row %lld on is outside of its tile, which has %d",
-                           op->tile.rows, (long long)first, op->arg[0].rows);
-    }
+    const int wrong = status ? -1 : meaning_wrong_row(op, to);
+    if (wrong >= 0)
+        return fault(m, op, "a slice of %d rows from row %lld on is outside of its tile, which has %d, or not known",
+                     op->tile.rows, (long long)to->at.whole[wrong], op->arg[0].rows);
     return status;
 }
 
@@ -529,10 +501,7 @@ static int dot(struct meaning *m, int op_number)
     d.b = m->right;
     m->work += d.m * d.n * d.k;
     m->products += m->left.valid * (from < 0 ? m->right.valid / d.k : d.n);
-    if (from < 0)
-        meaning_dot(&d);
-    else
-        meaning_dot_of_slices(&m->state, op_number, &d);
+    meaning_multiply(&m->state, op_number, &d);
     for (int64_t i = 0; whole && i < d.m * d.n; i++) {
         int64_t value = (int64_t)d.result.at.real[i];
         d.result.at.whole[i] = value;

@@ -9,6 +9,15 @@ int meaning_sliced(const struct program *p, const struct program_tile *operand)
     return n->op == EXPR_TILE && p->op[n->integer].kind == PROGRAM_SLICE ? (int)n->integer : -1;
 }
 
+int meaning_wrong_row(const struct program_op *op, const struct meaning_cells *first)
+{
+    for (int i = 0; i < op->arg[1].rows; i++)
+        if (first->at.whole[i] < 0 || first->at.whole[i] > op->arg[0].rows - op->tile.rows ||
+            (!first->exact && first->bound[i] != 0))
+            return i;
+    return -1;
+}
+
 /* The dot's second operand, k x n, from rows of what was loaded. */
 static void take_rows(const struct meaning_cells *from, int64_t columns, int64_t first, bool turned,
                       struct meaning_dot *d)
@@ -22,11 +31,15 @@ static void take_rows(const struct meaning_cells *from, int64_t columns, int64_t
     d->b.exact = d->b.zeroed = from->exact;
 }
 
-void meaning_dot_of_slices(const struct meaning_state *state, int op, struct meaning_dot *d)
+void meaning_multiply(const struct meaning_state *state, int op, struct meaning_dot *d)
 {
     const struct program *p = state->p;
     const struct program_tile *operand = &p->op[op].arg[1];
     const int slice = meaning_sliced(p, operand);
+    if (slice < 0) {
+        meaning_dot(d);
+        return;
+    }
     const struct program_op *rows = &p->op[slice];
     const int load = (int)p->graph->node[rows->arg[0].node].integer;
     const bool turned = p->graph->node[operand->node].integer != slice;
