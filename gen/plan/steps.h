@@ -23,8 +23,8 @@ enum plan_op {
 
 /* An INDEX leaf of plan.fused, where a warpgroup or a warp holds fragments: the column of the element, counted from the
  * first of the thread, or by how much its row lies below the thread's first. Both are constants of the unrolled text.
- */
-enum { PLAN_INDEX_COLUMN, PLAN_INDEX_ROW };
+ * WARP: which of the warps along the item's rows it is, one number for all of a thread's elements. */
+enum { PLAN_INDEX_COLUMN, PLAN_INDEX_ROW, PLAN_INDEX_WARP };
 
 /* Numbers that a step may lack are one higher in it, so that 0 says "none" and a step need not name what it lacks. */
 static inline int plan_some(int number)
