@@ -6,8 +6,8 @@ local B, T, G, S = dims "B T G S"
 
 -- heads of Q share one of K and V. lists: by their name in reference/nsa_lists.lua, where sequences are long; together:
 -- so many neighbouring queries share the union of theirs. keys: so many there are, of which the newest are the queries'
--- own; resident: they stay in shared memory for so many queries with lists of their own. bare: its family chooses how it runs. What else there is, are
--- fields of a kernel.
+-- own; resident: they stay in shared memory for so many queries with lists of their own. bare: its family chooses how
+-- it runs. What else there is, are fields of a kernel.
 local function selected(own)
   local d, heads, block, dtype = own.d or 128, own.heads or 16, own.block or 64, own.dtype or "bf16"
   local together, slots = own.together or 1, own.slots or S

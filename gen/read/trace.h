@@ -149,7 +149,7 @@ void trace_keep_indices(struct trace *t, struct program_tile *tile, enum expr_op
 int trace_rank(lua_State *L);    /* row_rank(x) */
 int trace_segment(lua_State *L); /* row_segment_sum(x, numbers), ...; upvalue: enum program_reduction */
 
-/* ---- trace_slice.c ------------------------------------------------------------------------------------------------ */
+/* ---- trace_slice.c ----------------------------------------------------------------------------------------------- */
 
 int trace_slice(lua_State *L); /* slice(tile, first, length) */
 

@@ -32,8 +32,7 @@ static int64_t divisor(const struct program *p, int node, int *steps)
     case EXPR_LOOP: {
         const struct program_op *loop = &p->op[n->integer];
         return loop->list >= 0 ? none
-                               : expr_common_divisor(divisor(p, loop->from, steps),
-                                                     divisor(p, loop->step, steps));
+                               : expr_common_divisor(divisor(p, loop->from, steps), divisor(p, loop->step, steps));
     }
     default:
         return none;
@@ -50,9 +49,10 @@ static void check_start(struct trace *t, const struct program_tile *start, int r
         sandbox_fault(L, "PROGRAM-DTYPE", "slice", "the first row of a slice is a whole number; write whole(x)");
     if (start->columns != 1 || trace_has(t, start->node, EXPR_COLUMN))
         sandbox_fault(L, "PROGRAM-SHAPE", "slice",
-                      "the first row is one number, or one for each row of what the slice is multiplied with, n x 1; "
-                      "this is %s",
-                      trace_shape(t, start->rows, start->columns));
+                      "the first row is one number, or one for each row of what the slice is multiplied with, n x 1, "
+                      "and this %s%s; write a number, or one by row()",
+                      start->columns != 1 ? "is " : "goes by the column",
+                      start->columns != 1 ? trace_shape(t, start->rows, start->columns) : "");
     const int64_t by = divisor(t->p, start->node, &steps);
     if (by % GROUP)
         sandbox_fault(L, "PROGRAM-SLICE", "slice",
@@ -60,11 +60,12 @@ static void check_start(struct trace *t, const struct program_tile *start, int r
                       "first row is known to be one of %lld; write it as a multiple: block * %d",
                       GROUP, (long long)by, length % GROUP == 0 ? length : GROUP);
     expr_range(t->p->graph, start->node, &low, &high);
+    const int unit = (rows - length) % length ? GROUP : length;
     if (low < 0 || high > rows - length)
         sandbox_fault(L, "PROGRAM-SLICE", "slice",
                       "the tile has %d rows, and %d of them from this one on may lie outside of it; write "
                       "clamp(block, 0, %d) * %d",
-                      rows, length, (rows - length) / length, length);
+                      rows, length, (rows - length) / unit, unit);
 }
 
 /* slice(tile, first, length) */

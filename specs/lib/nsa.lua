@@ -47,13 +47,17 @@ local function resident(t, at, tile, q, scale, shift)
     refuse("tile", "queries share the union of their lists, where times says whose a block is, or find all keys in "
       .. "shared memory, where the rows of K and V are a number; write q = 1, give what family nsa_union leaves, or "
       .. "write that number")
+    keys = tile.kv
+  elseif tile.h % 16 ~= 0 then
+    refuse("tile", "a warp takes 16 rows of a query with a list of its own, and tile.h = " .. tile.h .. " heads are no "
+      .. "multiple of them; write q = 1")
   elseif given "sequence" then
     refuse("sequence", "queries with lists of their own share one head's K and V; write tile.q = 1")
   end
   local blocks = (keys + tile.kv - 1) // tile.kv
   local place = { b = at.b, g = at.g, kv = span(0, blocks * tile.kv, at.q + tile.q + shift), d = all }
   local k, v = load(t.K, places(t.K, place)):as "k", load(t.V, places(t.V, place)):as "v"
-  local query = min(at.q + row() // tile.h, extent "q" - 1) -- of rows behind the last one's nothing is stored
+  local query = tile.h % 16 == 0 and min(at.q + row() // tile.h, extent "q" - 1) or at.q -- behind it nothing is stored
   return loop("slots", range(0, extent "s"), { zeros(), rows(-inf), rows(0) }, function(slot, o, most, sum)
     local block = t.blocks[at.b][query][at.g][slot]
     local seen, first = ge(block, 0) & lt(block, blocks), clamp(block, 0, blocks - 1) * tile.kv
@@ -69,7 +73,7 @@ end
 -- One list for all rows of an item: the keys of its blocks are brought turn by turn.
 local function brought(t, at, tile, q, scale, shift)
   local u, count, first, behind = at.q // tile.q, extent "s", 0, nil
-  if given "sequence" then
+  if given "sequence" and given "starts_q" and given "starts_kv" then
     local rows, kv, n = t.starts_q[at.b], t.starts_kv[at.b], t.sequence[at.b][at.q]
     first, behind = max(kv[n], 0), kv[n + 1]
     shift, count = behind - first - rows[n + 1], select(ge(n, 0), count, 0)

@@ -72,3 +72,38 @@ local function listed(own)
 end
 kernel "slices" (listed {})
 kernel "slices_limited" (listed { limited = true })
+-- Two boxes side by side; two warps of 32 rows.
+kernel "slices_wide" (listed {
+  d = 128, heads = 32, block = 16, keys = 80, queries = 2, dtype = "bf16",
+  pipeline = { instruction = "mma.sync", warps_m = 2 },
+})
+-- Rows of 64 bytes, and more of them than a box takes: threads copy them.
+kernel "slices_copied" (listed { d = 32, block = 48, keys = 288, queries = 3, limited = true })
+
+-- A run of rows for all warps, from the loop's variable on: sums of 16 columns of a product, four turns of them.
+local M, D = dims "M D"
+kernel "slices_turns" {
+  a = tensor { M, D, dtype = "bf16" }, b = tensor { 64, D, dtype = "bf16" },
+  c = tensor { M, 16, dtype = "fp32", out = true },
+  axes = "m n k", tile = { m = 32, k = 64 }, grid = { m = M },
+  pipeline = { instruction = "mma.sync" }, arch = { sm_90a = {}, sm_80 = {} },
+  program = function(t, at, tile)
+    local a, b = load(t.a, span(at.m, tile.m), span(0, tile.k)), load(t.b, span(0, 64), span(0, tile.k))
+    local sum = loop("j", range(0, 64, 16), { zeros() }, function(j, sum)
+      return dot(a, slice(b, clamp(j, 0, 48), 16):t(), sum)
+    end)
+    store(t.c, span(at.m, tile.m), span(0, 16), sum)
+  end,
+  reference = function(t, n)
+    for i = 0, n.M - 1 do
+      for j = 0, 15 do
+        local sum = 0
+        for k = 0, n.D - 1 do
+          for r = j, j + 48, 16 do sum = sum + t.a[i][k] * t.b[r][k] end
+        end
+        t.c[i][j] = sum
+      end
+    end
+  end,
+  run = { { M = 70, D = 64 }, { M = 1, D = 40 } },
+}

@@ -259,7 +259,7 @@ static int import(struct import *m, int node)
             n.arg[i] = import(m, n.arg[i]);
         if (m->status)
             return -1;
-        result = n.op == EXPR_SELECT ? select_of(g, n.arg[0], n.arg[1], n.arg[2])
+        result = n.op == EXPR_SELECT                    ? select_of(g, n.arg[0], n.arg[1], n.arg[2])
                  : n.op == EXPR_MUL || n.op == EXPR_DIV ? product_of(m->w, &n)
                                                         : expr_add(g, &n);
     }
@@ -388,9 +388,8 @@ static int below_half(const struct expr_graph *g, int node, struct work_conversi
     enum expr_op op = g->node[node].op;
     int below = op == EXPR_SUB || op == EXPR_ADD ? with_number(g, node, &less) : node;
     less = g->node[node].op == EXPR_ADD ? -less : less;
-    int inner = g->node[below].op == EXPR_MOD || g->node[below].op == EXPR_FLOORDIV
-                    ? with_number(g, below, &half)
-                    : below;
+    int inner =
+        g->node[below].op == EXPR_MOD || g->node[below].op == EXPR_FLOORDIV ? with_number(g, below, &half) : below;
     if (inner == below || half != 16 || less < 0 || less > 15)
         return node;
     *how = (struct work_conversion){g->node[below].op == EXPR_MOD ? WORK_LOW : WORK_HIGH, (int)less};
@@ -622,9 +621,17 @@ int work_open(struct work *w, const struct program_lowering *l)
     for (int i = 0; i < w->program->op_count; i++) {
         const struct program_op *op = &w->program->op[i];
         struct work_op *k = &w->op[i];
-        *k = (struct work_op){
-            .arg = {-1, -1, -1}, .leaf = -1, .result = -1, .from = -1, .to = -1, .inside = -1, .beyond = -1, .end = -1,
-            .low = -1, .until = -1, .element = -1};
+        *k = (struct work_op){.arg = {-1, -1, -1},
+                              .leaf = -1,
+                              .result = -1,
+                              .from = -1,
+                              .to = -1,
+                              .inside = -1,
+                              .beyond = -1,
+                              .end = -1,
+                              .low = -1,
+                              .until = -1,
+                              .element = -1};
         if (op->kind == PROGRAM_END)
             around = w->op[op->loop].parent;
         k->parent = around;
