@@ -24,7 +24,7 @@
 -- Without `times` tile.q queries, more than one, have their own lists, and find all keys in shared memory: K and V of a
 -- head lie there whole, as far as the item's last query sees, where their rows are a constant number and fit. Each warp
 -- multiplies the blocks that its own query names, by mma.sync; tile.h is a multiple of 16. It is for what the L2 holds
--- back: 2 x 512 queries with 8 blocks of 32 keys of 64 elements bring 17 MB out of it instead of 67.
+-- back: 2 x 512 queries with 8 blocks of 32 keys of 64 elements bring 9 MB out of it instead of 67.
 --
 -- What multiplies is chosen by a tile's rows, tile.q queries of tile.h heads, on sm_90a and sm_100a. 16 and 32 rows,
 -- and fewer where tile.h divides 16: mma.sync, one stage of keys, and as many blocks a multiprocessor as
