@@ -306,7 +306,7 @@ static void random_loop(struct sample *s)
 static void random_body(struct sample *s, int length)
 {
     for (int i = 0; i < length && s->p.op_count < MOST_OPS - 40; i++) {
-        switch (draw(s, s->ranks ? 17 : 12)) {
+        switch (draw(s, s->slices ? 18 : s->ranks ? 16 : 12)) {
         case 0:
         case 1:
             random_load(s);
@@ -334,6 +334,7 @@ static void random_body(struct sample *s, int length)
             random_rank(s);
             break;
         case 16:
+        case 17:
             random_slice(s);
             break;
         default:
@@ -346,7 +347,8 @@ void random_program(struct sample *s, uint64_t seed)
 {
     static const int sides[] = {1, 3, 5, 8, 16};
     begin(s, sides[seed % 5], seed);
-    s->ranks = seed % 7 < 2; /* and slices; others can be swapped (program_swap) */
+    s->ranks = seed % 7 < 2; /* others can be swapped (program_swap) */
+    s->slices = seed % 14 == 0;
     for (int i = 0; i < 3; i++)
         random_load(s);
     keep(s, (struct value){expr_leaf(&s->g, EXPR_SCALAR, EXPR_REAL, 0), 1, 1, -1, -1, 0});
