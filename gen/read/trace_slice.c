@@ -3,40 +3,19 @@
 #include "read/trace.h"
 
 /* Rows of a tile lie in groups of so many, in which a swizzle exchanges chunks. */
-enum { GROUP = 8, MOST_STEPS = 4000 };
+enum { GROUP = 8 };
 
-/* A number that divides the INT in every turn of every item; of 0 that is 0. */
-static int64_t divisor(const struct program *p, int node, int *steps)
+/* Of places of items and of turns of a range. */
+static int64_t divisor(const void *context, const struct expr_node *n)
 {
-    const struct expr_node *n = &p->graph->node[node];
-    const int64_t none = 1;
-    int64_t number;
-    if (expr_is_int(p->graph, node, &number))
-        return number < 0 ? -number : number;
-    if (++*steps > MOST_STEPS)
-        return none;
-    const int64_t a = n->arg[0] >= 0 ? divisor(p, n->arg[0], steps) : none;
-    const int64_t b = n->arg[1] >= 0 ? divisor(p, n->arg[1], steps) : none;
-    switch (n->op) {
-    case EXPR_MUL:
-        return a >= GROUP ? a : b >= GROUP ? b : a * b;
-    case EXPR_ADD:
-    case EXPR_SUB:
-    case EXPR_MIN:
-    case EXPR_MAX:
-        return expr_common_divisor(a, b);
-    case EXPR_SELECT:
-        return expr_common_divisor(b, divisor(p, n->arg[2], steps));
-    case EXPR_AT:
-        return p->axis[n->integer].tile > 0 ? p->axis[n->integer].tile : none;
-    case EXPR_LOOP: {
-        const struct program_op *loop = &p->op[n->integer];
-        return loop->list >= 0 ? none
-                               : expr_common_divisor(divisor(p, loop->from, steps), divisor(p, loop->step, steps));
-    }
-    default:
-        return none;
-    }
+    const struct program *p = context;
+    int64_t from = 1, step = 1;
+    if (n->op == EXPR_AT)
+        return p->axis[n->integer].tile > 0 ? p->axis[n->integer].tile : 1;
+    const struct program_op *loop = &p->op[n->integer];
+    const bool known = loop->list < 0 && expr_is_int(p->graph, loop->from, &from) &&
+                       expr_is_int(p->graph, loop->step, &step) && from >= 0;
+    return known ? expr_common_divisor(from, step) : 1;
 }
 
 /* Where the run begins: within the tile, in each turn of each item, and at a group of its rows. */
@@ -44,7 +23,6 @@ static void check_start(struct trace *t, const struct program_tile *start, int r
 {
     lua_State *L = t->r->L;
     int64_t low, high;
-    int steps = 0;
     if (t->p->graph->node[start->node].type != EXPR_INT)
         sandbox_fault(L, "PROGRAM-DTYPE", "slice", "the first row of a slice is a whole number; write whole(x)");
     if (start->columns != 1 || trace_has(t, start->node, EXPR_COLUMN))
@@ -53,7 +31,7 @@ static void check_start(struct trace *t, const struct program_tile *start, int r
                       "and this %s%s; write a number, or one by row()",
                       start->columns != 1 ? "is " : "goes by the column",
                       start->columns != 1 ? trace_shape(t, start->rows, start->columns) : "");
-    const int64_t by = divisor(t->p, start->node, &steps);
+    const int64_t by = expr_divisor(t->p->graph, start->node, divisor, t->p);
     if (by % GROUP)
         sandbox_fault(L, "PROGRAM-SLICE", "slice",
                       "a slice begins at a multiple of %d rows, for so many make a group in shared memory, and this "
