@@ -106,8 +106,8 @@ bool expr_is_int(const struct expr_graph *g, int node, int64_t *value);
 /* The largest number that divides both; the other one where one is 0. */
 int64_t expr_common_divisor(int64_t a, int64_t b);
 
-/* A number that divides the INT whatever the launch: 0 where it is 0, 1 where nothing is known. leaf: of an AT or a LOOP;
- * NULL: nothing is known of these. */
+/* A number that divides the INT whatever the launch: 0 where it is 0, 1 where nothing is known. leaf: of an AT or a
+ * LOOP; NULL: nothing is known of these. */
 typedef int64_t expr_divisor_of(const void *context, const struct expr_node *leaf);
 int64_t expr_divisor(const struct expr_graph *g, int node, expr_divisor_of *leaf, const void *context);
 
