@@ -5,13 +5,17 @@ local lists = require "reference/nsa_lists"
 local B, T, G, S = dims "B T G S"
 
 -- heads of Q share one of K and V. lists: by their name in reference/nsa_lists.lua, where sequences are long; together:
--- so many neighbouring queries share the union of theirs. bare: its family chooses how it runs. What else there is, are
--- fields of a kernel.
+-- so many neighbouring queries share the union of theirs. keys: so many there are, of which the newest are the queries'
+-- own; resident: they stay in shared memory for so many queries with lists of their own. bare: its family chooses how
+-- it runs. What else there is, are fields of a kernel.
 local function selected(own)
   local d, heads, block, dtype = own.d or 128, own.heads or 16, own.block or 64, own.dtype or "bf16"
   local together, slots = own.together or 1, own.slots or S
+  local keys = own.keys or T
+  local function token(_, n, _, q) return q + (own.keys or n.T) - n.T end
   local function entry(b, q, g, s, n)
-    return lists[lists.measured(n.T) and own.lists or "mixed"](b, q, g, s, block, n.T, own.slots or n.S)
+    local by = lists[lists.measured(n.T) and own.lists or "mixed"]
+    return by(b, token(nil, n, b, q), g, s, block, own.keys or n.T, own.slots or n.S)
   end
   local union = own.together and lists.union(entry, together, slots, block)
   local of = union or { blocks = entry, counts = lists.count }
@@ -19,21 +23,21 @@ local function selected(own)
   return {
     family = "nsa",
     Q = tensor { B, T, G, heads, d, dtype = dtype },
-    K = tensor { B, T, G, d, dtype = dtype },
-    V = tensor { B, T, G, d, dtype = dtype },
+    K = tensor { B, keys, G, d, dtype = dtype },
+    V = tensor { B, keys, G, d, dtype = dtype },
     O = tensor { B, T, G, heads, d, dtype = dtype },
     LSE = tensor { B, T, G, heads, dtype = "fp32" },
     blocks = tensor { B, many, G, room, dtype = "int32", fill = of.blocks },
     counts = (own.counts or union) and tensor { B, many, G, dtype = "int32", fill = of.counts } or nil,
     times = union and tensor { B, many, G, room, dtype = "int32", fill = of.times } or nil,
     scale = own.scale and scalar("fp32", own.scale) or nil,
-    tile = { q = together, kv = block },
+    tile = { q = own.resident or together, kv = block },
     pipeline = not own.bare and (own.pipeline or { mode = "items", consumers = 3 }) or nil,
     schedule = own.schedule,
     ahead = not own.bare and { s = { turns = 1, before = "o" } } or nil,
     arch = { sm_90a = {} },
     reference = by_hand {
-      d = d, heads = heads, block = block, scaled = own.scale,
+      d = d, heads = heads, block = block, scaled = own.scale, keys = own.keys, token = token,
       entries = function(t, n, b, q, g)
         local list, count = {}, own.slots or n.S
         if union then
@@ -70,6 +74,16 @@ kernel "nsa_fwd_d64_b32" (selected {
   lists = "uniform", d = 64, block = 32, slots = 8, dtype = "fp16", bare = true,
   run = { { B = 1, T = 130, G = 1 }, { B = 2, T = 3, G = 1 } },
   bench = { { B = 2, T = 512, G = 1 }, { B = 2, T = 1024, G = 8 } },
+})
+-- K and V of a head, 131 KB, in the shared memory of a multiprocessor, for eight queries: a block of keys comes out of
+-- the L2 once for them, and not once for each.
+kernel "nsa_fwd_resident" (selected {
+  lists = "uniform", d = 64, block = 32, slots = 8, dtype = "fp16", bare = true, keys = 512, resident = 8,
+  run = { { B = 1, T = 43, G = 1 }, { B = 2, T = 3, G = 2 } }, bench = { { B = 2, T = 512, G = 1 } },
+})
+kernel "nsa_fwd_resident_counts" (selected { -- 17 rows of the last block of keys are none
+  lists = "uniform", d = 32, heads = 32, block = 32, counts = true, bare = true, keys = 111, resident = 2,
+  run = { { B = 2, T = 23, G = 2, S = 5 } },
 })
 kernel "nsa_fwd_d32_b32" (selected {
   lists = "uniform", d = 32, block = 32, slots = 1, scale = 0.1, bare = true,

@@ -154,8 +154,12 @@ ${banner}
 //@         end
 //@         return name and plan.shared[from .. "." .. name].offset or 0
 //@     end
+//@     local sliced = false
+//@     for _, step in ipairs(block.step) do
+//@         sliced = sliced or step.op == "mma" and step.call == mma.name and has(step, "at")
+//@     end
 //@ include "blocks/mma_sync_dot.cuh" mma = mma, tensors = plan.tensor, a_offset = offset(mma.operand[1]),
-//@     b_offset = offset(mma.operand[2]), warps_m = pipeline.warps_m,
+//@     b_offset = offset(mma.operand[2]), warps_m = pipeline.warps_m, sliced = sliced,
 //@     warps = pipeline.warps_m * pipeline.warps_n, by_pairs = plan.by_pairs[mma.name] == 1
 
 //@ end

@@ -49,6 +49,17 @@ struct range {
     int64_t low, high;
 };
 
+/* Elements of 32 bits stay so where they are read in every turn: masks stand beside bodies without, or the rows that a
+ * dot begins at are elements. */
+static bool reads_in_turns(const struct plan *p)
+{
+    for (int r = 0; r < p->role_count; r++)
+        for (int i = 0; i < p->role[r].step_count; i++)
+            if (p->role[r].step[i].op == PLAN_MMA && p->role[r].step[i].at[0])
+                return true;
+    return p->list != NULL;
+}
+
 /* range: of the nodes before it. Returns whether it fits 32 bits. */
 static bool bound(const struct plan *p, int node, struct range *range)
 {
@@ -75,8 +86,8 @@ static bool bound(const struct plan *p, int node, struct range *range)
     case EXPR_LISTED:
         low = 0, high = MOST_PLACE;
         break;
-    case EXPR_TENSOR: /* registers are short where masks stand beside bodies without */
-        if (n->type == EXPR_INT && p->list && p->tensor[n->integer].dtype == TW_INT32)
+    case EXPR_TENSOR:
+        if (n->type == EXPR_INT && p->tensor[n->integer].dtype == TW_INT32 && reads_in_turns(p))
             low = INT32_MIN, high = INT32_MAX;
         break;
     case EXPR_BOUND:
@@ -139,9 +150,10 @@ static bool narrow(void *context, int node)
 static bool goes_by(const struct plan *p, int node, bool row, bool column)
 {
     const struct expr_node *n = &p->fused.node[node];
-    bool goes = (column && (n->op == EXPR_COLUMN || n->op == EXPR_ACC)) || (row && n->op == EXPR_ROW) ||
-                (n->op == EXPR_INDEX && (n->integer == PLAN_INDEX_ROW ? row : column)) ||
-                (n->op == EXPR_TILE && (row || column));
+    bool goes =
+        (column && (n->op == EXPR_COLUMN || n->op == EXPR_ACC)) || (row && n->op == EXPR_ROW) ||
+        (n->op == EXPR_INDEX && n->integer != PLAN_INDEX_WARP && (n->integer == PLAN_INDEX_ROW ? row : column)) ||
+        (n->op == EXPR_TILE && (row || column));
     for (int i = 0; i < expr_ops[n->op].arity && !goes; i++)
         goes = goes_by(p, n->arg[i], row, column);
     for (int d = 0; n->op == EXPR_TENSOR && d < n->rank && !goes; d++)
@@ -210,7 +222,7 @@ static int level(void *context, const struct expr_node *n)
     if (n->op == EXPR_TENSOR)
         return is_read(context, (int)(n - f->plan->fused.node)) ? 2 : 0;
     if (n->op == EXPR_INDEX)
-        return n->integer == PLAN_INDEX_ROW ? 1 : 2;
+        return n->integer == PLAN_INDEX_WARP ? 0 : n->integer == PLAN_INDEX_ROW ? 1 : 2;
     return n->op == EXPR_COLUMN ? 2 : n->op == EXPR_ROW ? 1 : 0;
 }
 
@@ -231,7 +243,9 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
         text_string(out, "first_column");
         break;
     case EXPR_INDEX:
-        text_string(out, n->integer == PLAN_INDEX_ROW ? "(half * 8)" : "(pair * 8 + lane)");
+        text_string(out, n->integer == PLAN_INDEX_WARP  ? "(int)warp_m"
+                         : n->integer == PLAN_INDEX_ROW ? "(half * 8)"
+                                                        : "(pair * 8 + lane)");
         break;
     case EXPR_AT:
         text_format(out, "at_%s", p->axis[n->integer]);
@@ -696,10 +710,11 @@ static int origin(const struct expr_graph *g, int node, unsigned char *memo)
     const struct expr_node *n = &g->node[node];
     if (memo[node])
         return memo[node] - 1;
-    int of = n->op == EXPR_COLUMN || n->op == EXPR_INDEX || n->op == EXPR_ACC ? OF_COLUMN
-             : n->op == EXPR_CONST_INT || n->op == EXPR_CONST_REAL            ? 0
-             : expr_ops[n->op].arity == 0                                     ? OF_LAUNCH
-                                                                              : 0;
+    const bool index = n->op == EXPR_INDEX && n->integer != PLAN_INDEX_WARP;
+    int of = n->op == EXPR_COLUMN || index || n->op == EXPR_ACC    ? OF_COLUMN
+             : n->op == EXPR_CONST_INT || n->op == EXPR_CONST_REAL ? 0
+             : expr_ops[n->op].arity == 0                          ? OF_LAUNCH
+                                                                   : 0;
     for (int i = 0; i < expr_ops[n->op].arity; i++)
         of |= origin(g, n->arg[i], memo);
     memo[node] = (unsigned char)(of + 1);

@@ -1,5 +1,6 @@
-/* The checks of places and of what steps name beside rings: rules PLACE (places), NODE (expressions of steps), and
- * BARRIER for hardware barriers that each instance has one of. */
+/* The checks of places and of what steps name beside rings: rules PLACE (places), NODE (expressions of steps), SLICE
+ * (rows of a tile that an instruction takes from a computed one on), and BARRIER for hardware barriers that each
+ * instance has one of. */
 #include "plan/plan.h"
 
 #include <stdarg.h>
@@ -70,6 +71,55 @@ static void check_nodes(const struct plan *p, int role, int step, struct diag_se
                        p->fused.count);
 }
 
+/* Of places of items and of turns. */
+static int64_t divisor(const void *context, const struct expr_node *n)
+{
+    const struct plan *p = context;
+    int64_t from = 1;
+    for (int i = 0; i < p->item_count && n->op == EXPR_AT; i++)
+        if (p->item[i].axis == n->integer)
+            return p->item[i].tile > 0 ? p->item[i].tile : 1;
+    const bool loop = n->op == EXPR_LOOP && n->integer >= 0 && n->integer < p->loop_count;
+    return loop && expr_is_int(&p->fused, p->loop[n->integer].from, &from) && from >= 0
+               ? expr_common_divisor(from, p->loop[n->integer].step)
+               : 1;
+}
+
+/* The first row that an instruction takes of its second operand's tile: at a group of the swizzle's rows, and so that
+ * what it reads from there on is the tile's. */
+static void check_first_row(const struct plan *p, int role, int step, struct diag_set *diags)
+{
+    enum { GROUP = 8 };
+    const struct plan_step *s = &p->role[role].step[step];
+    const int first = plan_number(s->at[0]);
+    if (s->op != PLAN_MMA || first < 0 || first >= p->fused.count || s->count < 0 || s->count >= p->mma_count)
+        return;
+    const struct plan_mma *mma = &p->mma[s->count];
+    const int tensor = mma->operand[1].tensor;
+    if (strcmp(mma->kind, "mma.sync") != 0 || tensor < 0 || tensor >= p->tensor_count) {
+        protocol_fault(p, diags, role, -1, step, "SLICE",
+                       "%s takes its second operand as it lies; mma.sync takes rows from a computed one on", mma->kind);
+        return;
+    }
+    const struct plan_tensor *t = &p->tensor[tensor];
+    const int taken = mma->operand[1].mn_major ? mma->k * mma->k_steps : mma->n * mma->blocks_n;
+    const int64_t by = expr_divisor(&p->fused, first, divisor, p);
+    int64_t low, high, rows = 1;
+    for (int d = 0; d + 1 < t->rank; d++)
+        rows *= t->tile[d];
+    expr_range(&p->fused, first, &low, &high);
+    if (low < 0 || high > rows - taken)
+        protocol_fault(p, diags, role, -1, step, "SLICE",
+                       "takes %d rows of %s from one on that may be %lld to %lld, and its tile has %lld; write one up "
+                       "to %lld",
+                       taken, t->name, (long long)low, (long long)high, (long long)rows, (long long)(rows - taken));
+    if (by % GROUP)
+        protocol_fault(p, diags, role, -1, step, "SLICE",
+                       "takes rows of %s from a multiple of %lld on; write one of the %d that a swizzle exchanges "
+                       "chunks in",
+                       t->name, (long long)by, GROUP);
+}
+
 void plan_check_places(const struct plan *p, int named_barriers, struct diag_set *diags)
 {
     for (int i = 0; i < p->place_count; i++)
@@ -78,6 +128,7 @@ void plan_check_places(const struct plan *p, int named_barriers, struct diag_set
         for (int s = 0; s < p->role[r].step_count; s++) {
             const struct plan_step *step = &p->role[r].step[s];
             check_nodes(p, r, s, diags);
+            check_first_row(p, r, s, diags);
             if ((step->op != PLAN_BARRIER && step->op != PLAN_BARRIER_ARRIVE) || step->count < 0 ||
                 step->count >= p->barrier_count)
                 continue;

@@ -23,8 +23,8 @@ enum plan_op {
 
 /* An INDEX leaf of plan.fused, where a warpgroup or a warp holds fragments: the column of the element, counted from the
  * first of the thread, or by how much its row lies below the thread's first. Both are constants of the unrolled text.
- */
-enum { PLAN_INDEX_COLUMN, PLAN_INDEX_ROW };
+ * WARP: which of the warps along the item's rows it is, one number for all of a thread's elements. */
+enum { PLAN_INDEX_COLUMN, PLAN_INDEX_ROW, PLAN_INDEX_WARP };
 
 /* Numbers that a step may lack are one higher in it, so that 0 says "none" and a step need not name what it lacks. */
 static inline int plan_some(int number)
@@ -70,7 +70,8 @@ struct plan_step {
                               instructions read it */
     int node;              /* plan_some(node of plan.fused): what the step computes or stores */
     int node2;             /* plan_some(node of plan.fused): of a FILL with a node, the element beside it; 0: none */
-    int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor */
+    int at[SPEC_MAX_RANK]; /* plan_some(node of plan.fused): coordinates of the tile in its tensor; of an
+                              MMA the first row that it takes of its second operand's tile, the same for a warp */
     int back;              /* READ: stages before the one that was taken last */
     int ahead; /* FILL of a cp_async ring: turns of `loop` between it and the one that takes the stage. GLOBAL
                   that loads for a store: chunks of the store between it and the one that takes it; for rows: 1,

@@ -303,7 +303,8 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
         cell(t, "at most %d", s->count);
         break;
     case PLAN_MMA:
-        cell(t, "%s%s%s", place, place2[0] ? " from " : "", place2);
+        cell(t, "%s%s%s%s", place, place2[0] ? " from " : "", place2,
+             s->at[0] ? ", by rows from a computed one on" : "");
         break;
     case PLAN_TOUCH:
     case PLAN_SCRATCH_WRITE:

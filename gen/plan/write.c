@@ -495,7 +495,11 @@ static void nodes(const struct plan *p, const struct expr_graph *g, const char *
             sink_text(s, "loop", n->integer >= 0 && n->integer < p->loop_count ? p->loop[n->integer].name : NULL);
         } else if (n->op == EXPR_TILE) {
             sink_text(s, "place", place_name(p, (int)n->integer));
-        } else if (n->op == EXPR_INDEX || n->op == EXPR_AT) {
+        } else if (n->op == EXPR_INDEX) {
+            static const char *const of[] = {
+                [PLAN_INDEX_COLUMN] = "column", [PLAN_INDEX_ROW] = "row", [PLAN_INDEX_WARP] = "warp"};
+            sink_text(s, "of", n->integer >= 0 && n->integer <= PLAN_INDEX_WARP ? of[n->integer] : NULL);
+        } else if (n->op == EXPR_AT) {
             sink_text(s, "axis", n->integer >= 0 && n->integer < p->axis_count ? p->axis[n->integer] : NULL);
         } else if (n->op == EXPR_SCALAR) {
             const bool known = n->integer >= 0 && n->integer < p->scalar_count;

@@ -150,6 +150,8 @@ static struct known of_operation(struct order *o, int number)
     case PROGRAM_REDUCE:
         k = look(o, op->arg[0].node);
         return without(k) || (k.class == SCALED && op->reduction == PROGRAM_SUM) ? k : unknown;
+    case PROGRAM_SLICE:
+        return is_free_tile(o, &op->arg[0]) && is_free_tile(o, &op->arg[1]) ? is_free : unknown;
     case PROGRAM_TRANSPOSE:
     case PROGRAM_STAGE:
         k = look(o, op->arg[0].node);

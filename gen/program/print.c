@@ -137,6 +137,8 @@ static void put_call(const struct printer *w, const struct program_op *op)
     }
     if (op->kind == PROGRAM_PICK)
         fprintf(w->out, ", %d", op->which);
+    if (op->kind == PROGRAM_SLICE)
+        fprintf(w->out, ", %d", op->tile.rows);
     fputs(")", w->out);
 }
 

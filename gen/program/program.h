@@ -81,10 +81,12 @@ struct program_op {
     struct program_tile tile; /* what it gives; its node is TILE of this op. rows 0 where it gives nothing */
 
     struct program_tile arg[3]; /* DOT: a (m x k), b (k x n), c (node -1: zero). GATHER: the row numbers (rows x 1,
-                                   INT). STORE: the value, of the place's extents or 1. SCATTER_ADD: value, row
-                                   numbers, key (node -1: any order). REDUCE, TRANSPOSE, STAGE: the operand. RANK:
-                                   INT of 32 bits without edges; INT32_MAX stands where x is not valid. SEGMENT: x
-                                   and its numbers, likewise; the number is -1 where either is not valid */
+                                   INT). SLICE: the LOAD, the first row (INT, 1 x 1; or one for each row of the dot's
+                                   result, which then is of its own run). STORE: the value, of the place's extents
+                                   or 1. SCATTER_ADD: value, row numbers, key (node -1: any order). REDUCE,
+                                   TRANSPOSE, STAGE: the operand. RANK: INT of 32 bits without edges; INT32_MAX
+                                   stands where x is not valid. SEGMENT: x and its numbers, likewise; the number is
+                                   -1 where either is not valid */
     /* LOAD, GATHER, STORE, STORE_ADD, SCATTER_ADD */
     int tensor;                                  /* of the kernel; -1 */
     struct program_coordinate at[SPEC_MAX_RANK]; /* by dim, memory order */

@@ -232,6 +232,9 @@ static void computed(struct swap *s, int number)
     case PROGRAM_PICK:
         fail(s, number, "has columns that are picked");
         break;
+    case PROGRAM_SLICE:
+        fail(s, number, "has rows of a tile from a computed one on");
+        break;
     case PROGRAM_RANK:
     case PROGRAM_SEGMENT:
         fail(s, number, "has rows whose elements are ranked or summed by number");

@@ -90,7 +90,7 @@ static bool gives_tile(enum program_kind kind)
 {
     return kind == PROGRAM_LOAD || kind == PROGRAM_GATHER || kind == PROGRAM_DOT || kind == PROGRAM_REDUCE ||
            kind == PROGRAM_TRANSPOSE || kind == PROGRAM_STAGE || kind == PROGRAM_PICK || kind == PROGRAM_RANK ||
-           kind == PROGRAM_SEGMENT;
+           kind == PROGRAM_SEGMENT || kind == PROGRAM_SLICE;
 }
 
 /* The PARAM or RESULT of carried value i. */
@@ -176,6 +176,32 @@ static void check_tensor_use(struct check *c)
             reader_fault(r, scalar, AT_KEY, "SCALAR-UNREAD",
                          "nothing reads this scalar; use t.%s in the %s or take it out", scalar,
                          function ? function : "program");
+    }
+}
+
+/* ---- slices ----------------------------------------------------------------------------------------------------- */
+
+static void refuse_slice(struct check *c, int leaf, int by)
+{
+    const struct program_op *op = &c->p->op[leaf];
+    (void)by;
+    if (trace_sliced(c->t, &op->tile))
+        fault(c, op, "PROGRAM-SLICE",
+              "a %s of a tile is the second operand of dots, as it is or turned; write dot(a, slice(...):t())",
+              program_kinds[PROGRAM_SLICE].name, 0);
+}
+
+/* Nothing but dots takes slices, and as second operands. */
+static void check_slices(struct check *c)
+{
+    for (int i = 0; i < c->p->op_count; i++) {
+        const struct program_op *op = &c->p->op[i];
+        for (int n = 0; n < 3; n++)
+            if (op->arg[n].node >= 0 && !((op->kind == PROGRAM_DOT && n == 1) || op->kind == PROGRAM_TRANSPOSE) &&
+                !(op->kind == PROGRAM_SLICE && n == 0))
+                visit(c, op->arg[n].node, i, refuse_slice);
+        for (int n = 0; op->value && n < op->carried; n++)
+            visit(c, op->value[n].node, i, refuse_slice);
     }
 }
 
@@ -269,5 +295,6 @@ void trace_check(struct trace *t)
         effects += is_effect(t->p->op[i].kind);
     if (effects) /* else there is nothing to plan */
         reader_aside_end(r, aside, false);
+    check_slices(&c);
     check_accumulators(&c);
 }

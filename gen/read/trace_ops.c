@@ -432,6 +432,7 @@ static int dot(lua_State *L)
     struct program_tile a = op.arg[0] = trace_take_known(t, 1, "dot"), b = op.arg[1] = trace_take_known(t, 2, "dot");
     check_operands(t, &op.arg[0], &op.arg[1]);
     check_square(t, &op.arg[0], &op.arg[1]);
+    trace_slice_for(t, &op.arg[1], a.rows);
     a.dtype = op.arg[0].dtype;
     b.dtype = op.arg[1].dtype;
     trace_keep_indices(t, &a, EXPR_COLUMN, EXPR_ROW);

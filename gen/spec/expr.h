@@ -106,6 +106,11 @@ bool expr_is_int(const struct expr_graph *g, int node, int64_t *value);
 /* The largest number that divides both; the other one where one is 0. */
 int64_t expr_common_divisor(int64_t a, int64_t b);
 
+/* A number that divides the INT whatever the launch: 0 where it is 0, 1 where nothing is known. leaf: of an AT or a
+ * LOOP; NULL: nothing is known of these. */
+typedef int64_t expr_divisor_of(const void *context, const struct expr_node *leaf);
+int64_t expr_divisor(const struct expr_graph *g, int node, expr_divisor_of *leaf, const void *context);
+
 /* Whether a node of two operands is 0 or more for the reason that those are, a and b. */
 bool expr_stays_natural(const struct expr_node *n, bool a, bool b);
 

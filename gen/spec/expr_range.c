@@ -236,3 +236,37 @@ double expr_magnitude(const struct expr_graph *g, int node)
     int steps = 0;
     return magnitude_of(g, node, &steps);
 }
+
+struct divisors {
+    const struct expr_graph *g;
+    expr_divisor_of *leaf;
+    const void *context;
+    int steps;
+};
+
+static int64_t divisor_of(struct divisors *d, int node)
+{
+    enum { ENOUGH = 1 << 20 };
+    const struct expr_node *n = &d->g->node[node];
+    int64_t number;
+    if (expr_is_int(d->g, node, &number))
+        return number < 0 ? -number : number;
+    if (++d->steps > MOST_STEPS)
+        return 1;
+    if ((n->op == EXPR_AT || n->op == EXPR_LOOP) && d->leaf)
+        return d->leaf(d->context, n);
+    if (n->op == EXPR_NEG)
+        return divisor_of(d, n->arg[0]);
+    if (n->op == EXPR_SELECT)
+        return expr_common_divisor(divisor_of(d, n->arg[1]), divisor_of(d, n->arg[2]));
+    if (n->op != EXPR_MUL && n->op != EXPR_ADD && n->op != EXPR_SUB && n->op != EXPR_MIN && n->op != EXPR_MAX)
+        return 1;
+    const int64_t a = divisor_of(d, n->arg[0]), b = divisor_of(d, n->arg[1]);
+    return n->op != EXPR_MUL ? expr_common_divisor(a, b) : a < ENOUGH && b < ENOUGH ? a * b : a > b ? a : b;
+}
+
+int64_t expr_divisor(const struct expr_graph *g, int node, expr_divisor_of *leaf, const void *context)
+{
+    struct divisors d = {g, leaf, context, 0};
+    return divisor_of(&d, node);
+}

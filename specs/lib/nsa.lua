@@ -21,6 +21,11 @@
 -- all of them, so that four queries of 16 heads fill the 64 rows of an instruction; queries whose own lists do not name
 -- it give it the weight 0, those that name it n times n.
 --
+-- Without `times` tile.q queries, more than one, have their own lists, and find all keys in shared memory: K and V of a
+-- head lie there whole, as far as the item's last query sees, where their rows are a constant number and fit. Each warp
+-- multiplies the blocks that its own query names, by mma.sync; tile.h is a multiple of 16. It is for what the L2 holds
+-- back: 2 x 512 queries with 8 blocks of 32 keys of 64 elements bring 9 MB out of it instead of 67.
+--
 -- What multiplies is chosen by a tile's rows, tile.q queries of tile.h heads, on sm_90a and sm_100a. 16 and 32 rows,
 -- and fewer where tile.h divides 16: mma.sync, one stage of keys, and as many blocks a multiprocessor as
 -- its registers and shared memory hold; for heads of up to 128 elements and blocks of up to 128 keys. Blocks of up to
@@ -35,26 +40,44 @@
 
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
 
-local function program(t, at, tile)
-  -- Rows that fill no instruction are of queries behind the item's, which do not count.
-  local fill = tile.m // tile.h
-  local queries = fill > tile.q and span(at.q, fill, at.q + tile.q) or span(at.q, tile.q)
-  local rows_of = { b = at.b, q = queries, g = at.g, h = span(at.h, tile.h), d = all }
-  local q = load(t.Q, places(t.Q, rows_of)):as "q"
-  local scale = given "scale" and t.scale or rsqrt(extent "d")
-  local shift = (given "lengths" and t.lengths[at.b] or extent "kv") - extent "q" -- from a row of Q to its token
-  local u, count, first, behind = at.q // tile.q, extent "s", 0, nil
-  if given "sequence" ~= given "starts_q" or given "sequence" ~= given "starts_kv"
-    or (given "sequence" and (given "times" or given "lengths")) then
-    refuse("sequence", "it comes with starts_q and starts_kv, and with neither times nor lengths; write these tensors")
+-- Queries that have their own lists: a loop over their slots, through K and V that stay in shared memory.
+local function resident(t, at, tile, q, scale, shift)
+  local keys = constant(extent "kv")
+  if not keys then
+    refuse("tile", "queries share the union of their lists, where times says whose a block is, or find all keys in "
+      .. "shared memory, where the rows of K and V are a number; write q = 1, give what family nsa_union leaves, or "
+      .. "write that number")
+    keys = tile.kv
+  elseif tile.h % 16 ~= 0 then
+    refuse("tile", "a warp takes 16 rows of a query with a list of its own, and tile.h = " .. tile.h .. " heads are no "
+      .. "multiple of them; write q = 1")
   elseif given "sequence" then
-    local q, kv, n = t.starts_q[at.b], t.starts_kv[at.b], t.sequence[at.b][at.q]
-    first, behind = max(kv[n], 0), kv[n + 1]
-    shift, count = behind - first - q[n + 1], select(ge(n, 0), count, 0)
+    refuse("sequence", "queries with lists of their own share one head's K and V; write tile.q = 1")
   end
-  if tile.q > (given "times" and 4 or 1) then
-    refuse("tile", "up to 4 queries share the union of their lists, where times says whose a block is; each has its "
-      .. "own else; write q = 1, or give what family nsa_union leaves")
+  local blocks = (keys + tile.kv - 1) // tile.kv
+  local place = { b = at.b, g = at.g, kv = span(0, blocks * tile.kv, at.q + tile.q + shift), d = all }
+  local k, v = load(t.K, places(t.K, place)):as "k", load(t.V, places(t.V, place)):as "v"
+  -- Of rows behind the last query's nothing is stored.
+  local query = tile.h % 16 == 0 and min(at.q + row() // tile.h, extent "q" - 1) or at.q
+  return loop("slots", range(0, extent "s"), { zeros(), rows(-inf), rows(0) }, function(slot, o, most, sum)
+    local block = t.blocks[at.b][query][at.g][slot]
+    local seen, first = ge(block, 0) & lt(block, blocks), clamp(block, 0, blocks - 1) * tile.kv
+    if given "counts" then seen = seen & lt(slot, t.counts[at.b][query][at.g]) end
+    local s = dot(q, slice(k, first, tile.kv):t()):as "s" * (scale * log2e)
+    s = where(le(first + column(), where(seen, index().q + shift, -1)), s, -inf)
+    local m = max(most, row_max(s))
+    local p, r = exp2_diff(s, m), exp2_diff(most, m)
+    return dot(cast(p, dtype(t.V)), slice(v, first, tile.kv), o * r):as "o", m, sum * r + row_sum(p)
+  end)
+end
+
+-- One list for all rows of an item: the keys of its blocks are brought turn by turn.
+local function brought(t, at, tile, q, scale, shift)
+  local u, count, first, behind = at.q // tile.q, extent "s", 0, nil
+  if given "sequence" and given "starts_q" and given "starts_kv" then
+    local rows, kv, n = t.starts_q[at.b], t.starts_kv[at.b], t.sequence[at.b][at.q]
+    first, behind = max(kv[n], 0), kv[n + 1]
+    shift, count = behind - first - rows[n + 1], select(ge(n, 0), count, 0)
   end
   if given "counts" then count = clamp(t.counts[at.b][u][at.g], 0, count) end
 
@@ -67,7 +90,7 @@ local function program(t, at, tile)
     end
     count = select(gt(count, tile.s), count, behind)
   end
-  local o, most, sum = loop("slots", range(0, count, 1), { zeros(), rows(-inf), rows(0) },
+  return loop("slots", range(0, count, 1), { zeros(), rows(-inf), rows(0) },
     function(slot, o, most, sum)
       local block = t.blocks[at.b][u][at.g][slot]
       if given "times" then
@@ -92,6 +115,25 @@ local function program(t, at, tile)
       local p, r = exp2_diff(s, m), exp2_diff(most, m)
       return dot(cast(p, dtype(t.V)), v, o * r):as "o", m, sum * r + row_sum(p)
     end)
+end
+
+local function program(t, at, tile)
+  -- Rows that fill no instruction are of queries behind the item's, which do not count.
+  local fill = tile.m // tile.h
+  local queries = fill > tile.q and span(at.q, fill, at.q + tile.q) or span(at.q, tile.q)
+  local rows_of = { b = at.b, q = queries, g = at.g, h = span(at.h, tile.h), d = all }
+  local q = load(t.Q, places(t.Q, rows_of)):as "q"
+  local scale = given "scale" and t.scale or rsqrt(extent "d")
+  local shift = (given "lengths" and t.lengths[at.b] or extent "kv") - extent "q" -- from a row of Q to its token
+  if given "sequence" ~= given "starts_q" or given "sequence" ~= given "starts_kv"
+    or (given "sequence" and (given "times" or given "lengths")) then
+    refuse("sequence", "it comes with starts_q and starts_kv, and with neither times nor lengths; write these tensors")
+  end
+  if tile.q > 4 and given "times" then
+    refuse("tile", "up to 4 queries share the union of their lists, where times says whose a block is; write q = 4")
+  end
+  local turns = tile.q > 1 and not given "times" and resident or brought
+  local o, most, sum = turns(t, at, tile, q, scale, shift)
   local result, i = ratio(o, sum, 0), index()
   if given "gate" then result = result * t.gate[at.b][i.q][at.g][i.h] end
   for _, branch in ipairs { "window", "compressed" } do
@@ -166,6 +208,12 @@ local function sizes(arch, said, extent, bytes)
   size.why = "a query's heads are rows of one tile, a block its keys"
   if arch ~= "sm_90a" and arch ~= "sm_100a" or bytes.K ~= 2 then return size end
   local m = 16 % h == 0 and rows <= 16 and 16 or rows -- rows behind a query's heads are of none
+  if rows > h and not bytes.times then
+    size.m, size.pipeline = rows, {
+      instruction = "mma.sync", warps_m = (rows + 15) // 16, why = "a warp has 16 rows, whose list is its own"
+    }
+    return size
+  end
   local whole, how = m % 16 == 0 and m <= 32 and (said.m or m) == m, nil -- of bulk copies
   if whole and said.instruction ~= "wgmma" and not bytes.starts_kv then
     how = by_warps(m, kv, d, extent.s, said, bytes.times)

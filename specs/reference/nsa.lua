@@ -8,7 +8,7 @@
 --   scaled   scores are multiplied by the kernel's scale
 --   queries  the dim that counts them ("T")
 --   token    function(t, n, b, q): the token of query q, which is q where it is left out
---   keys     the dim that counts keys ("T")
+--   keys     the dim that counts keys ("T"), or their number
 --   first    function(t, n, b, q): the row of K and V that is query q's token 0 (0)
 --   mixed    gates and other branches' results come in
 local function by_hand(own)
@@ -16,7 +16,7 @@ local function by_hand(own)
     local K, V = {}, {}
     for b = 0, n.B - 1 do
       for g = 0, n.G - 1 do
-        for kv = 0, n[own.keys or "T"] - 1 do
+        for kv = 0, (n[own.keys or "T"] or own.keys) - 1 do
           local k, v = {}, {}
           for c = 0, own.d - 1 do k[c], v[c] = t.K[b][kv][g][c], t.V[b][kv][g][c] end
           K[kv], V[kv] = k, v

@@ -1,6 +1,7 @@
 //@ -- A dot as mma.sync: mma_NAME multiplies one stage's tiles, or a computed operand in registers and a stage's tile,
 //@ -- into an accumulator in registers, each warp its own part. It is done when the function returns.
 //@ -- a, b: the operands' tensors; a is nil where the operand lies in registers. a_offset, b_offset: of stage 0.
+//@ -- sliced: B's rows are those from b_row on, a multiple of 8, of a tile that has more.
 //@ -- by_pairs: of B two blocks at a time are read ahead, else all of the next step's.
 //@ --
 //@ -- Fragments of one m16n8k16 (PTX ISA, "Matrix fragments for mma.m16n8k16"), lane l = 4 g + t:
@@ -21,6 +22,7 @@
 //@ param warps_m int
 //@ param warps int
 //@ param by_pairs bool
+//@ param sliced bool
 //@ local blocks_m, blocks_n, steps, name = mma.blocks_m, mma.blocks_n, mma.k_steps, "mma_" .. mma.name
 //@ local pairs, single = blocks_n // 2, blocks_n % 2 == 1
 //@ local inputs = ptx_type(mma.operand[1].dtype) .. "." .. ptx_type(mma.operand[2].dtype)
@@ -188,10 +190,11 @@ __device__ __forceinline__ void ${name}_read(${name}_fragments &f, ${tiles}, u32
 //@ end
 //@ local first = a and "u32 a_stage" or "const u32 (&a)[" .. blocks_m .. "][" .. steps * 4 .. "]"
 //@ local given, from = a and "a_tile, b_tile" or "b_tile", a and "f[step % 2].a[i]" or "a[i] + step * 4"
+//@ local row_given, row_at = sliced and ", u32 b_row" or "", sliced and " + b_row * " .. b_span or ""
 //@ local ahead = by_pairs and "two columns of blocks" or "each"
 // d = a b + (accumulate ? d : 0): ${steps} steps along k, ${ahead} read while what was read before is multiplied.
 __device__ __forceinline__ void ${name}(${sums} (&d)[${blocks_m}][${registers}], ${first}, u32 b_stage, u32 warp,
-                                        bool accumulate)
+                                        bool accumulate${row_given})
 {
     [[maybe_unused]] const u32 lane = threadIdx.x % 32;
 //@ if a then
@@ -211,7 +214,7 @@ __device__ __forceinline__ void ${name}(${sums} (&d)[${blocks_m}][${registers}],
 //@ elseif b_splits then
 //@     b_at = " + " .. B .. "_chunk(warp_n * " .. columns .. " + lane / 16 * 8 + lane % 8, lane / 8 % 2)"
 //@ end
-    const u32 b_tile = shared_address(${b_offset} + b_stage * ${b.tile_bytes})${b_at};
+    const u32 b_tile = shared_address(${b_offset} + b_stage * ${b.tile_bytes}${row_at})${b_at};
     if (!accumulate)
         #pragma unroll
         for (u32 i = 0; i < ${blocks_m}; ++i)

@@ -812,7 +812,7 @@ for (int pair = 0; pair < ${pairs}; ++pair)
 //@ end
 //@ local function of_column(node)
 //@     local n = model.fused[node + 1]
-//@     local of = n.op == "COLUMN" or n.op == "INDEX" or n.op == "ACC"
+//@     local of = n.op == "COLUMN" or n.op == "ACC" or n.op == "INDEX" and n.of ~= "warp"
 //@     for _, key in ipairs { "arg", "index" } do
 //@         for k = 1, has(n, key) and #n[key] or 0 do of = of or of_column(n[key][k]) end
 //@     end
@@ -1957,7 +1957,16 @@ ${place}_flies = true;
 mma_fence();
 //@         end
 //@         local accumulate = ({ [0] = "1", least == 1 and model.loop[step.loop + 1].name .. "_turn > 0", "0" })[least]
+//@         if has(step, "at") then
+//@             local from = coordinates(i, "b")
+//@             local statements, begins = from.at, as_int(from[1])
+{
+    ${statements}
+    mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate}, (u32)${begins});
+}
+//@         else
 mma_${call}(${step.place}, ${first}, ${second}${last}, ${accumulate});
+//@         end
 //@     elseif op == "read" and ring == source then
 ${call}(${step.place}, ${ring}_next, consumer);
 ${ring}_advance(${ring}_next);

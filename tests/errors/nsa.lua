@@ -8,6 +8,10 @@ local fine = kernel "fine" {
 }
 kernel "two_without_times" { like = fine, tile = { q = 2 } }
 kernel "eight" { like = fine, tile = { q = 8 }, times = tensor { B, T, G, S, dtype = "int32" } }
+local function keys(n) return tensor { B, n, G, 64, dtype = "bf16" } end
+kernel "too_many_keys" { like = fine, tile = { q = 8 }, K = keys(4096), V = keys(4096) }
+local function eight_heads() return tensor { B, T, G, 8, 64, dtype = "bf16" } end
+kernel "eight_heads" { like = fine, tile = { q = 8 }, K = keys(64), V = keys(64), Q = eight_heads(), O = eight_heads() }
 kernel "one_start" { -- where sequences begin in K is missing
   like = fine, sequence = tensor { B, T, dtype = "int32" }, starts_q = tensor { B, G + 1, dtype = "int32" },
 }

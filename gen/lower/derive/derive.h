@@ -100,6 +100,7 @@ struct derive_along {
 
 struct derive_dot {
     int load[2];        /* operand's LOAD; -1: computed */
+    int slice;          /* plan_some(SLICE): the second operand is rows of its LOAD, from a computed one on */
     bool transposed[2]; /* A stored k m, B stored n k: as seen from the loaded tile */
     int mma;            /* of plan.mma */
     int place;          /* plan_some: its accumulator */
@@ -135,11 +136,11 @@ struct derive {
     int consumers, abreast; /* of them those that split an item's rows: all, or 1 where they take items in turn */
     int warps_n;            /* warps side by side along the columns; 1 where rows are reduced */
     bool synchronous, in_memory, wide; /* dots are done when issued; sums stay in tensor memory: stores take them */
-    bool copies;            /* without a producer: rings are filled by cp.async, in groups; else by loads and stores */
-    int *first;             /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
-    int meeting;            /* without a producer: of plan.barrier, where all threads meet */
-    bool *once; /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
-    int *late;  /* by operation: plan_some(place) of a STORE that derive_late.c sends; NULL: none is late */
+    bool copies; /* without a producer: rings are filled by cp.async, in groups; else by loads and stores */
+    int *first;  /* without a producer, by operation: of plan.loop, the prologue of a LOOP */
+    int meeting; /* without a producer: of plan.barrier, where all threads meet */
+    bool *once;  /* by operation: a STORE whose chunks are a loop, though its arithmetic is short; NULL: none */
+    int *late;   /* by operation: plan_some(place) of a STORE that derive_late.c sends; NULL: none is late */
     int source, source_of, source_ring; /* plan_some(tensor), the STORE, of plan.ring: derive_reads.c; 0: none */
     int registers, stored; /* of a thread that computes; of them what the arithmetic of stores takes, unrolled */
     int crowded;           /* registers of computed operands that are never all in use: see CROWDED; 0: they may be */
@@ -169,8 +170,8 @@ struct derive {
     int flights, groups; /* in flight; issued so far */
     struct derive_held held[DERIVE_MAX_HELD];
     int helds;
-    bool *inside;                   /* by node: a condition that holds in the turns that derive_turns_inside counts */
-    bool unmasked, apart;           /* such turns are walked; what masks choose of is made in front of a branch */
+    bool *inside;         /* by node: a condition that holds in the turns that derive_turns_inside counts */
+    bool unmasked, apart; /* such turns are walked; what masks choose of is made in front of a branch */
     bool *behind_low, unmasked_low, cut_low; /* the same of what holds behind the first turns: derive_inside.low, cut */
     bool placing;  /* conditions on places in memory stand as they are: they are not asked of a thread's own columns */
     int cut;       /* plan_some(node): above 0 where the turn that is walked needs masks; 0: it has them always */

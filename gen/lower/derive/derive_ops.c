@@ -122,6 +122,8 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift, int
                                                     .tensor = d->work.program->op[dot->load[o]].tensor,
                                                     .count = !d->synchronous});
     }
+    const int first =
+        !status && dot->slice ? derive_built(d, op, d->work.op[plan_number(dot->slice)].from, shift, &status) : 0;
     if (d->flights == DERIVE_MAX_FLIGHTS)
         return derive_refuse(d, op, "too many dots are in flight at once");
     if (!d->synchronous)
@@ -136,6 +138,7 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift, int
                                  .count = dot->mma,
                                  .place = dot->place,
                                  .place2 = dot->operand,
+                                 .at = {first},
                                  .least = (int)start,
                                  .block = block,
                                  .loop = start == PLAN_FROM_ZERO_FIRST ? plan_some(d->loop[d->work.op[op].parent]) : 0,

@@ -10,6 +10,7 @@
 #include "lower/family.h"
 
 enum {
+    WARP_ROWS = 16,     /* of an mma.sync */
     BESIDE_PLACES = 48, /* registers of a consumer behind its loops: addresses, columns that are read ahead, results */
     BESIDE_STORES = 44, /* and more where stores of one dot's sums read a copy too: none of them is a loop then */
 };
@@ -297,6 +298,22 @@ static int build_bound(struct build *b, int node)
     return all.rest ? expr_binary(g, EXPR_AND, plan_number(all.rest), both) : both;
 }
 
+/* A quotient of the row that is the same in all rows of a warp, where each has rows of its own: as one of the warp's
+ * number, which is found once and not for each row. -1: it is none. */
+static int build_of_warp(struct build *b, const struct expr_node *n)
+{
+    struct derive *d = b->d;
+    struct expr_graph *g = &d->work.l->plan->fused;
+    const int rows = WARP_ROWS * d->blocks;
+    int64_t by;
+    if (!d->synchronous || n->op != EXPR_FLOORDIV || d->work.graph.node[n->arg[0]].op != EXPR_ROW ||
+        !expr_is_int(&d->work.graph, n->arg[1], &by) || by < rows || by % rows)
+        return -1;
+    if (d->rows == rows)
+        return expr_int(g, 0);
+    return expr_binary(g, EXPR_FLOORDIV, expr_leaf(g, EXPR_INDEX, EXPR_INT, PLAN_INDEX_WARP), expr_int(g, by / rows));
+}
+
 /* plan_some(node) of the last place of an integer in memory that goes by both row and column; 0: as it stands. */
 static int build_place(struct build *b, int node)
 {
@@ -384,6 +401,8 @@ static int build(struct build *b, int node)
         for (int i = 0; i < n.rank; i++)
             index[i] = narrow && i == n.rank - 1 ? plan_number(narrow) : build(b, w->graph.index[n.first_index + i]);
         result = b->status ? -1 : expr_tensor(g, (int)n.integer, n.type, n.rank, index);
+    } else if ((result = build_of_warp(b, &n)) >= 0) {
+        /* A warp's rows have it in common. */
     } else if ((result = build_with_column(b, &n)) < 0 && !b->status) {
         for (int i = 0; i < 3; i++)
             n.arg[i] = build(b, n.arg[i]);

@@ -259,7 +259,7 @@ static int import(struct import *m, int node)
             n.arg[i] = import(m, n.arg[i]);
         if (m->status)
             return -1;
-        result = n.op == EXPR_SELECT ? select_of(g, n.arg[0], n.arg[1], n.arg[2])
+        result = n.op == EXPR_SELECT                    ? select_of(g, n.arg[0], n.arg[1], n.arg[2])
                  : n.op == EXPR_MUL || n.op == EXPR_DIV ? product_of(m->w, &n)
                                                         : expr_add(g, &n);
     }
@@ -348,21 +348,30 @@ static int reduce(struct work *w, const struct program_op *op, struct work_op *k
 
 /* ---- operands ---------------------------------------------------------------------------------------------------- */
 
+/* The operation that gave the tile; -1: it is computed. */
+static int giver(const struct work *w, const struct program_tile *tile)
+{
+    const struct expr_node *n = &w->program->graph->node[tile->node];
+    return n->op == EXPR_TILE ? (int)n->integer : -1;
+}
+
+int work_slice(const struct work *w, const struct program_tile *operand)
+{
+    int op = operand->node < 0 ? -1 : giver(w, operand);
+    if (op >= 0 && w->program->op[op].kind == PROGRAM_TRANSPOSE)
+        op = giver(w, &w->program->op[op].arg[0]);
+    return op >= 0 && w->program->op[op].kind == PROGRAM_SLICE ? op : -1;
+}
+
 int work_view(const struct work *w, const struct program_tile *operand, bool *transposed)
 {
-    const struct expr_node *n = &w->program->graph->node[operand->node];
-    *transposed = false;
-    if (n->op != EXPR_TILE)
-        return -1;
-    const struct program_op *op = &w->program->op[n->integer];
-    if (op->kind == PROGRAM_TRANSPOSE) {
-        *transposed = true;
-        n = &w->program->graph->node[op->arg[0].node];
-        if (n->op != EXPR_TILE)
-            return -1;
-        op = &w->program->op[n->integer];
-    }
-    return work_is_load(op) ? (int)n->integer : -1;
+    int op = giver(w, operand);
+    *transposed = op >= 0 && w->program->op[op].kind == PROGRAM_TRANSPOSE;
+    if (*transposed)
+        op = giver(w, &w->program->op[op].arg[0]);
+    if (op >= 0 && w->program->op[op].kind == PROGRAM_SLICE)
+        op = giver(w, &w->program->op[op].arg[0]);
+    return op >= 0 && work_is_load(&w->program->op[op]) ? op : -1;
 }
 
 /* Below the node: its operand, where the other is a whole number; else the node itself. */
@@ -379,9 +388,8 @@ static int below_half(const struct expr_graph *g, int node, struct work_conversi
     enum expr_op op = g->node[node].op;
     int below = op == EXPR_SUB || op == EXPR_ADD ? with_number(g, node, &less) : node;
     less = g->node[node].op == EXPR_ADD ? -less : less;
-    int inner = g->node[below].op == EXPR_MOD || g->node[below].op == EXPR_FLOORDIV
-                    ? with_number(g, below, &half)
-                    : below;
+    int inner =
+        g->node[below].op == EXPR_MOD || g->node[below].op == EXPR_FLOORDIV ? with_number(g, below, &half) : below;
     if (inner == below || half != 16 || less < 0 || less > 15)
         return node;
     *how = (struct work_conversion){g->node[below].op == EXPR_MOD ? WORK_LOW : WORK_HIGH, (int)less};
@@ -585,6 +593,13 @@ static int operands(struct work *w, int number)
                 k->end =
                     expr_binary(&w->graph, EXPR_SUB, imported(w, op->at[d].limit, NULL, op->loc, &status), k->at[d]);
         return status;
+    case PROGRAM_SLICE:
+        k->from = imported(w, op->arg[1].node, &op->arg[1], op->loc, &status);
+        if (!status && takes_tile(w, k->from))
+            return program_refuse(w->l, op->loc, "PROGRAM-LOWER",
+                                  "the first row of this slice is computed from what a dot or a reduction gave, which "
+                                  "threads hold; load it from a tensor");
+        return status;
     case PROGRAM_TRANSPOSE:
     case PROGRAM_PARAM:
         return 0;
@@ -606,9 +621,17 @@ int work_open(struct work *w, const struct program_lowering *l)
     for (int i = 0; i < w->program->op_count; i++) {
         const struct program_op *op = &w->program->op[i];
         struct work_op *k = &w->op[i];
-        *k = (struct work_op){
-            .arg = {-1, -1, -1}, .leaf = -1, .result = -1, .from = -1, .to = -1, .inside = -1, .beyond = -1, .end = -1,
-            .low = -1, .until = -1, .element = -1};
+        *k = (struct work_op){.arg = {-1, -1, -1},
+                              .leaf = -1,
+                              .result = -1,
+                              .from = -1,
+                              .to = -1,
+                              .inside = -1,
+                              .beyond = -1,
+                              .end = -1,
+                              .low = -1,
+                              .until = -1,
+                              .element = -1};
         if (op->kind == PROGRAM_END)
             around = w->op[op->loop].parent;
         k->parent = around;

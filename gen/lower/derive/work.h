@@ -22,7 +22,7 @@ struct work_op {
     bool summed;           /* LOAD: dots sum its rows, up to that end (derive.c) */
     int element;           /* LOAD: the element of its tensor that arithmetic takes; -1: takes none, -2: several */
     int *combine;          /* the last RESULT of a LOOP with parts and a combine: what it makes of two parts */
-    int from, to;          /* LOOP */
+    int from, to;          /* LOOP; SLICE: from, its first row */
     int low, until;        /* LOOP by a list: its turns from number low on, and up to `until`, need no masks; -1 */
     int inside;            /* STORE: the elements that are written; RESULT of a LOOP with parts and a combine: its rows;
                               -1: all */
@@ -65,7 +65,11 @@ int work_named(const struct work *w, const char *name);
 bool work_is_load(const struct program_op *op);  /* LOAD or GATHER */
 bool work_is_store(const struct program_op *op); /* STORE or STORE_ADD */
 
-/* The LOAD or GATHER that an operand of a DOT is a plain view of, and whether it is transposed; -1: it is computed. */
+/* The SLICE that an operand of a DOT is, transposed or not; -1: it is none. */
+int work_slice(const struct work *w, const struct program_tile *operand);
+
+/* The LOAD or GATHER that an operand of a DOT is a plain view of, or a slice of one, and whether it is transposed; -1:
+ * it is computed. */
 int work_view(const struct work *w, const struct program_tile *operand, bool *transposed);
 
 /* The condition under which a GATHER's rows are there, and their number is that node's second operand; -1: always. */

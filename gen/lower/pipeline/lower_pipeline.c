@@ -220,6 +220,10 @@ static int dot(struct pipeline *x, int op)
     enum tw_dtype dtype = o->arg[1].dtype;
     int columns = o->tile.columns, depth = o->arg[0].columns, bytes = (int)tw_dtype_bytes(dtype);
     int fault = pipeline_check_dot(x, op), status;
+    if (k->slice)
+        fault |= program_refuse(x->l, x->program->op[plan_number(k->slice)].loc, "PROGRAM-SLICE",
+                                "the second operand of this dot begins at a row that is computed, which warps find for "
+                                "themselves; write pipeline = { instruction = \"mma.sync\" }");
     const char *name = pipeline_dot_name(x, op), *kind = x->l->arch->tensor_columns ? "tcgen05" : "wgmma";
     struct plan_mma *mma = name ? family_add_mma(x->plan, name, kind) : NULL;
     if (!mma)

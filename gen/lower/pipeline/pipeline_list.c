@@ -74,6 +74,15 @@ static bool may_go_by_list(const struct program *p, const struct program_op *o)
     return o->kind == PROGRAM_LOOP && o->list < 0 && is_of_sizes(p->graph, o->from) && is_of_sizes(p->graph, o->to);
 }
 
+/* A dot of the loop takes rows of a tile that is there: a turn brings nothing, and is shorter than what finds it. */
+static bool takes_slices(const struct derive *d, int loop)
+{
+    for (int i = loop; i < d->work.program->op[loop].end; i++)
+        if (d->work.program->op[i].kind == PROGRAM_DOT && d->dot[i].slice)
+            return true;
+    return false;
+}
+
 /* The loop; -1: none goes by a list. */
 static int find_loop(struct derive *d, int *status)
 {
@@ -87,7 +96,7 @@ static int find_loop(struct derive *d, int *status)
     for (int i = 0; i < p->op_count && !*status; i++) {
         struct derive_mask mask[DERIVE_MAX_MASKS];
         bool idle[DERIVE_MAX_MASKS];
-        if (!may_go_by_list(p, &p->op[i]))
+        if (!may_go_by_list(p, &p->op[i]) || takes_slices(d, i))
             continue;
         const int found = derive_choices(d, i, mask, idle, status);
         bool own = true, reads = false;

@@ -22,6 +22,7 @@ enum {
     MOST_MOVED = 240,     /* registers of a thread by setmaxnreg */
     STAGE_BARRIERS = 16,  /* bytes of a stage's two mbarriers */
     MOST_BOX = 256,       /* elements of a tensor map's box along one dim */
+    MOST_STEPS = 4000,    /* nodes looked at */
     UNEVEN_TENSOR = 4,    /* and what a store reads has its address kept across the loop, where parts leave none over */
 };
 
@@ -160,12 +161,49 @@ static bool by_pairs(int m_blocks, int n_blocks)
     return m_blocks <= 2 && n_blocks >= 8 && n_blocks % 2 == 0;
 }
 
+/* The node is the same in all rows of each so many. */
+static bool same_in_rows(const struct expr_graph *g, int node, int rows, int *steps)
+{
+    const struct expr_node *n = &g->node[node];
+    int64_t by;
+    if (n->op == EXPR_ROW || ++*steps > MOST_STEPS)
+        return false;
+    if (n->op == EXPR_FLOORDIV && g->node[n->arg[0]].op == EXPR_ROW && expr_is_int(g, n->arg[1], &by))
+        return by > 0 && by % rows == 0;
+    bool same = true;
+    for (int i = 0; i < 3 && same; i++)
+        same = n->arg[i] < 0 || same_in_rows(g, n->arg[i], rows, steps);
+    for (int i = 0; n->op == EXPR_TENSOR && i < n->rank && same; i++)
+        same = same_in_rows(g, g->index[n->first_index + i], rows, steps);
+    return same;
+}
+
+/* Lanes of a warp read one run of rows together. */
+static int check_slice(struct pipeline *x, int op)
+{
+    const int slice = x->d.dot[op].slice, rows = x->d.blocks * MMA_SYNC_M;
+    const struct program_op *load = slice ? &x->program->op[x->d.dot[op].load[1]] : NULL;
+    int steps = 0;
+    for (int d = 0; slice && d < x->plan->tensor[load->tensor].rank; d++)
+        if (load->at[d].column && load->at[d].limit >= 0)
+            return program_refuse(x->l, load->loc, "PROGRAM-SLICE",
+                                  "columns of a tile of which slices are taken end where the tensor does; write "
+                                  "span(start, length)");
+    if (!slice || same_in_rows(&x->d.work.graph, x->d.work.op[plan_number(slice)].from, rows, &steps))
+        return 0;
+    return program_refuse(x->l, x->program->op[plan_number(slice)].loc, "PROGRAM-SLICE",
+                          "a warp multiplies %d rows of the first operand with one run of this slice's, and the first "
+                          "row may differ among them; write it by row() // %d, or pipeline.warps_m for fewer rows a "
+                          "warp",
+                          rows, rows);
+}
+
 int mma_sync_dot(struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
     enum tw_dtype dtype = o->arg[1].dtype;
     int columns = o->tile.columns, depth = o->arg[0].columns, k = PIPELINE_K_BYTES / (int)tw_dtype_bytes(dtype);
-    int fault = pipeline_refuse_dtypes(x, op);
+    int fault = pipeline_refuse_dtypes(x, op) | check_slice(x, op);
     fault |= check_multiple(x, op, EXTENT_COLUMNS, columns, MMA_SYNC_N, "columns");
     fault |= check_multiple(x, op, EXTENT_DEPTH, depth, k, "elements along k");
     const char *name = pipeline_dot_name(x, op);
@@ -483,7 +521,9 @@ static int operand(struct pipeline *x, int op, int which)
     int spans = 0; /* of rows: where there is one, a limit is a number of them */
     for (int d = 0; d < t->rank; d++)
         spans += o->at[d].length > 1 && !o->at[d].column;
-    int status = pipeline_check_limits(x, k->load[which], (which == 0) != k->transposed[which], spans == 1);
+    /* Of a tile of which slices are read all that is not there is zero, whichever way a dot sums. */
+    const bool columns_summed = (which == 0) != k->transposed[which];
+    int status = pipeline_check_limits(x, k->load[which], which == 1 && k->slice ? false : columns_summed, spans == 1);
     status = status ? status : pipeline_check_spans(x, o, rows, columns, false);
     status = status ? status : pipeline_layout(x, o, rows, columns, 0);
     if (status)

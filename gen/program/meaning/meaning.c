@@ -86,6 +86,13 @@ static int64_t cells_of(const struct program_tile *tile)
     return (int64_t)tile->rows * tile->columns;
 }
 
+/* Of what an operation gives; of a SLICE its first rows. */
+static int64_t cells_given(const struct program_op *op)
+{
+    const int64_t own = cells_of(&op->tile);
+    return op->kind == PROGRAM_SLICE && op->arg[1].rows > own ? op->arg[1].rows : own;
+}
+
 static int prepare(struct meaning *m, struct meaning_tape *tape, const struct program_tile *tile, int node, int *map)
 {
     int status = meaning_prepare(tape, m->p, tile, node, map);
@@ -155,7 +162,7 @@ static int prepare_operation(struct meaning *m, int number, int *map)
     if (op->tile.rows > 0 && !status) {
         if (cells_of(&op->tile) > m->largest)
             m->largest = cells_of(&op->tile);
-        if (!allocate_cells(m, &m->state.result[number], cells_of(&op->tile)) ||
+        if (!allocate_cells(m, &m->state.result[number], cells_given(op)) ||
             (op->kind == PROGRAM_PARAM && !allocate_cells(m, &m->spare[number], cells_of(&op->tile))))
             status = 3;
     }
@@ -240,7 +247,7 @@ static void release_all(struct meaning *m)
         release(m, o->half, sizeof *o->half * (size_t)carried);
         release(m, o->value, sizeof *o->value * (size_t)carried);
         if (m->state.result)
-            release_cells(m, &m->state.result[i], cells_of(&op->tile));
+            release_cells(m, &m->state.result[i], cells_given(op));
         if (m->spare)
             release_cells(m, &m->spare[i], cells_of(&op->tile));
         if (m->sums)
@@ -400,39 +407,15 @@ static int row_numbers(struct meaning *m, const struct program_op *op, struct me
 static int load(struct meaning *m, int op_number)
 {
     const struct program_op *op = &m->p->op[op_number];
-    struct meaning_cells *to = &m->state.result[op_number];
-    const double *from = m->state.data->tensor[op->tensor];
-    bool real = m->p->graph->node[op->tile.node].type == EXPR_REAL, inexact = false;
-    const struct tw_dtype_info *info = tw_dtype_info(m->state.kernel->tensor[op->tensor].dtype);
-    bool wide = real && (info->kind == TW_KIND_FLOAT ? info->bits > 32 : info->bits > 16);
-    int64_t columns = op->tile.columns;
+    const bool gathers = op->kind == PROGRAM_GATHER;
     struct meaning_box box;
     int status = find_box(m, op_number, &box);
-    if (!status && op->kind == PROGRAM_GATHER)
+    if (!status && gathers)
         status = row_numbers(m, op, &m->operands[op_number].arg[0], &box);
-    if (status)
-        return status;
-    m->work += op->tile.rows * columns;
-    for (int64_t r = 0; r < op->tile.rows; r++) {
-        int64_t first, end, from_row = op->kind == PROGRAM_GATHER ? m->left.at.whole[r] : 0;
-        int64_t offset = meaning_row(&box, r, from_row, &first, &end);
-        int64_t step = box.column >= 0 ? box.stride[box.column] : 0;
-        for (int64_t c = 0; c < columns; c++) {
-            double value = c >= first && c < end ? from[offset + c * step] : 0;
-            int64_t i = r * columns + c;
-            if (real)
-                to->at.real[i] = value;
-            else
-                to->at.whole[i] = (int64_t)value;
-            if (wide) {
-                to->bound[i] = isfinite(value) ? fabs((double)(float)value - value) : 0;
-                inexact = inexact || to->bound[i] != 0;
-            }
-        }
-    }
-    to->exact = !inexact;
-    to->zeroed = true; /* they begin as zeros, and only `wide` writes others */
-    return 0;
+    m->work += op->tile.rows * op->tile.columns;
+    if (!status)
+        meaning_load(&m->state, op_number, &box, gathers ? m->left.at.whole : NULL);
+    return status;
 }
 
 static int store(struct meaning *m, int op_number)
@@ -473,6 +456,19 @@ static int store(struct meaning *m, int op_number)
     return 0;
 }
 
+/* The first rows of a SLICE, which its cells hold. */
+static int slice(struct meaning *m, int op_number)
+{
+    const struct program_op *op = &m->p->op[op_number];
+    struct meaning_cells *to = &m->state.result[op_number];
+    int status = materialise(m, op, &m->operands[op_number].arg[1], false, EXPR_INT, op->arg[1].rows, 1, to);
+    const int wrong = status ? -1 : meaning_wrong_row(op, to);
+    if (wrong >= 0)
+        return fault(m, op, "a slice of %d rows from row %lld on is outside of its tile, which has %d, or not known",
+                     op->tile.rows, (long long)to->at.whole[wrong], op->arg[0].rows);
+    return status;
+}
+
 static int dot(struct meaning *m, int op_number)
 {
     const struct program_op *op = &m->p->op[op_number];
@@ -489,8 +485,9 @@ static int dot(struct meaning *m, int op_number)
         .products_round = tw_dtype_info(op->arg[0].dtype)->bits > 16 && op->arg[0].dtype != TW_TF32 && !whole,
         .least = fmax(meaning_least_normal(op->arg[0].dtype), meaning_least_normal(op->arg[1].dtype)),
         .scratch = m->scratch};
+    const int from = meaning_sliced(m->p, &op->arg[1]);
     int status = materialise(m, op, &o->arg[0], true, EXPR_REAL, d.m, d.k, &m->left);
-    if (!status)
+    if (!status && from < 0)
         status = materialise(m, op, &o->arg[1], true, EXPR_REAL, d.k, d.n, &m->right);
     if (!status && has_c)
         status = materialise(m, op, &o->arg[2], true, EXPR_REAL, d.m, d.n, &d.result);
@@ -503,8 +500,8 @@ static int dot(struct meaning *m, int op_number)
     d.a = m->left;
     d.b = m->right;
     m->work += d.m * d.n * d.k;
-    m->products += m->left.valid * m->right.valid / d.k;
-    meaning_dot(&d);
+    m->products += m->left.valid * (from < 0 ? m->right.valid / d.k : d.n);
+    meaning_multiply(&m->state, op_number, &d);
     for (int64_t i = 0; whole && i < d.m * d.n; i++) {
         int64_t value = (int64_t)d.result.at.real[i];
         d.result.at.whole[i] = value;
@@ -548,6 +545,8 @@ static int of_whole(struct meaning *m, int op_number)
     const struct program_op *op = &m->p->op[op_number];
     struct operands *o = &m->operands[op_number];
     const bool turns = op->kind == PROGRAM_TRANSPOSE;
+    if (turns && meaning_sliced(m->p, &op->arg[0]) >= 0)
+        return 0; /* dots take the rows themselves */
     int64_t rows = op->arg[0].rows, columns = op->arg[0].columns;
     int status = materialise(m, op, &o->arg[0], !turns, o->arg[0].type, rows, columns, &m->left);
     if (!status && op->kind == PROGRAM_SEGMENT)
@@ -712,6 +711,9 @@ static int run_operations(struct meaning *m, int from, int to)
             break;
         case PROGRAM_PICK:
             meaning_pick(m->p, i, m->state.result);
+            break;
+        case PROGRAM_SLICE:
+            status = slice(m, i);
             break;
         case PROGRAM_STAGE:
             status = carry(m, op, &m->operands[i].arg[0], i, &m->state.result[i]);

@@ -111,6 +111,14 @@ struct meaning_dot {
 };
 void meaning_dot(struct meaning_dot *d);
 
+/* meaning_slices.c. A dot's second operand may be a SLICE, turned or not, whose cells hold its first rows: sliced gives
+ * its number, or -1; wrong_row the first of its rows that is not within the LOAD, or not known, or -1. multiply is the
+ * dot either way: rows of a that have one first row are multiplied together, with what is put into d's b for them. */
+struct meaning_state;
+int meaning_sliced(const struct program *p, const struct program_tile *operand);
+int meaning_wrong_row(const struct program_op *slice, const struct meaning_cells *first);
+void meaning_multiply(const struct meaning_state *state, int op, struct meaning_dot *d);
+
 /* Bits of mantissa in which the tensor cores of Hopper add products of this type. */
 int meaning_dot_bits(enum tw_dtype dtype);
 
@@ -235,6 +243,9 @@ int64_t meaning_room(const struct meaning_box *box, int d);
 /* Offset of the first column's element of `row` as if all columns were inside, and the columns that are: from
  * *from to *to; an empty range where the row is outside. `number` is the gathered row's. */
 int64_t meaning_row(const struct meaning_box *box, int64_t row, int64_t number, int64_t *from, int64_t *to);
+
+/* The LOAD or GATHER into its cells; number: of its rows, by row, or NULL. */
+void meaning_load(const struct meaning_state *state, int op, const struct meaning_box *box, const int64_t *number);
 
 struct meaning_output {
     enum tw_dtype dtype;

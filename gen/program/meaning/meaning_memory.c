@@ -59,6 +59,35 @@ int64_t meaning_row(const struct meaning_box *box, int64_t row, int64_t number, 
     return offset;
 }
 
+void meaning_load(const struct meaning_state *state, int op_number, const struct meaning_box *box,
+                  const int64_t *number)
+{
+    const struct program_op *op = &state->p->op[op_number];
+    struct meaning_cells *to = &state->result[op_number];
+    const double *from = state->data->tensor[op->tensor];
+    bool real = state->p->graph->node[op->tile.node].type == EXPR_REAL, inexact = false;
+    const struct tw_dtype_info *info = tw_dtype_info(state->kernel->tensor[op->tensor].dtype);
+    bool wide = real && (info->kind == TW_KIND_FLOAT ? info->bits > 32 : info->bits > 16);
+    const int64_t columns = op->tile.columns, step = box->column >= 0 ? box->stride[box->column] : 0;
+    for (int64_t r = 0; r < op->tile.rows; r++) {
+        int64_t first, end, offset = meaning_row(box, r, number ? number[r] : 0, &first, &end);
+        for (int64_t c = 0; c < columns; c++) {
+            double value = c >= first && c < end ? from[offset + c * step] : 0;
+            int64_t i = r * columns + c;
+            if (real)
+                to->at.real[i] = value;
+            else
+                to->at.whole[i] = (int64_t)value;
+            if (wide) {
+                to->bound[i] = isfinite(value) ? fabs((double)(float)value - value) : 0;
+                inexact = inexact || to->bound[i] != 0;
+            }
+        }
+    }
+    to->exact = !inexact;
+    to->zeroed = true; /* they begin as zeros, and only `wide` writes others */
+}
+
 /* A value within its bound as an element of the output; *value becomes what the reference says. Where the value may lie
  * on either side of a tie, either neighbour is right: the bound then is more than what rounding it to nearest takes,
  * from which compare_bounded tells that nothing else is in it. */

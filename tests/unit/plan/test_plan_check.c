@@ -351,6 +351,36 @@ PLANT(tx_bytes)
     p->ring[0].tx_bytes = 1;
 }
 
+/* The consumer's first step takes rows of B's tile from that one on. */
+static void plant_slice(struct plan *p, const char *kind, int first)
+{
+    int consumer = 0;
+    while (strcmp(p->role[consumer].name, "consumer") != 0)
+        consumer++;
+    p->mma[0].kind = kind;
+    sample_insert(
+        p, consumer, 0,
+        (struct plan_step){.op = PLAN_MMA, .ring = -1, .tensor = -1, .call = "first", .at = {plan_some(first)}});
+}
+PLANT(slice_of_wgmma)
+{
+    plant_slice(p, "wgmma", expr_int(&p->fused, 0));
+}
+PLANT(slice_outside)
+{
+    plant_slice(p, "mma.sync", expr_int(&p->fused, 1024));
+}
+PLANT(slice_of_data)
+{
+    const int index[2] = {expr_int(&p->fused, 0), expr_int(&p->fused, 0)};
+    const int element = expr_tensor(&p->fused, 0, EXPR_INT, 2, index);
+    plant_slice(p, "mma.sync", expr_binary(&p->fused, EXPR_MUL, element, expr_int(&p->fused, 8)));
+}
+PLANT(slice_odd)
+{
+    plant_slice(p, "mma.sync", expr_int(&p->fused, 4));
+}
+
 static const struct planted planted[] = {
     {arch_unknown, "arch", "ARCH", "sm_42"},
     {arch_without_tma, "A", "ARCH", "no tensor maps"},
@@ -400,6 +430,10 @@ static const struct planted planted[] = {
     {mma_kind, "mma", "ARCH", "tcgen05"},
     {mma_major, "B", "MMA-SHAPE", "K-major"},
     {mma_stride, "A", "SWIZZLE", "write stride_bytes = 1024"},
+    {slice_of_wgmma, "sm_90a, role consumer, step 1 first", "SLICE", "takes its second operand as it lies"},
+    {slice_outside, "sm_90a, role consumer, step 1 first", "SLICE", "write one up to"},
+    {slice_of_data, "sm_90a, role consumer, step 1 first", "SLICE", "may be -"},
+    {slice_odd, "sm_90a, role consumer, step 1 first", "SLICE", "from a multiple of 4 on"},
     {param_offset, "B_map", "PARAMS", "puts it at 128"},
     {param_bytes, "param_bytes", "PARAMS", "write 408"},
     {param_limit, "param_bytes", "PARAMS", "32764"},

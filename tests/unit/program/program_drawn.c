@@ -99,6 +99,54 @@ static void random_dot(struct sample *s)
     keep(s, give(s, op, EXPR_REAL));
 }
 
+/* A product with rows of a tile from one on that is a constant, or goes by the row of the first operand. */
+static void random_slice(struct sample *s)
+{
+    struct value a = any_value(s);
+    if (type_of(s, &a) != EXPR_REAL || a.rows < 1 || a.columns < 1)
+        return;
+    const bool turned = draw(s, 2);
+    const int wide = draw(s, 4) ? s->side : 1; /* columns of the product: extents are 1 or the side */
+    const int length = turned ? wide : a.columns, columns = turned ? a.columns : wide;
+    const int rows = length + (int)draw(s, 4);
+    if (rows > SIDE)
+        return;
+    struct value tile = load_at(s, (int)draw(s, 2), expr_int(&s->g, (int64_t)draw(s, SIDE)),
+                                expr_int(&s->g, (int64_t)draw(s, SIDE)), rows, columns);
+    struct program_op slice = operation(PROGRAM_SLICE), turn = operation(PROGRAM_TRANSPOSE);
+    struct program_op op = operation(PROGRAM_DOT);
+    const int most = expr_int(&s->g, rows - length + 1), by_row = (int)draw(s, 3);
+    struct value first = {by_row
+                              ? expr_binary(&s->g, EXPR_MOD,
+                                            expr_binary(&s->g, EXPR_FLOORDIV, expr_leaf(&s->g, EXPR_ROW, EXPR_INT, 0),
+                                                        expr_int(&s->g, by_row)),
+                                            most)
+                              : expr_int(&s->g, (int64_t)draw(s, (uint64_t)(rows - length + 1))),
+                          by_row ? a.rows : 1,
+                          1,
+                          -1,
+                          -1,
+                          s->depth};
+    slice.arg[0] = slice.tile = tile_of(&tile);
+    slice.arg[1] = tile_of(&first);
+    slice.tile.rows = length;
+    slice.tile.valid_row = slice.tile.valid_column = -1;
+    struct value b = give(s, slice, EXPR_REAL);
+    if (turned) {
+        turn.arg[0] = turn.tile = tile_of(&b);
+        turn.tile.rows = b.columns;
+        turn.tile.columns = b.rows;
+        b = give(s, turn, EXPR_REAL);
+    }
+    op.arg[0] = tile_of(&a);
+    op.arg[1] = tile_of(&b);
+    op.tile = no_tile;
+    op.tile.rows = a.rows;
+    op.tile.columns = b.columns;
+    op.tile.valid_row = a.valid_row;
+    keep(s, give(s, op, EXPR_REAL));
+}
+
 static void random_move(struct sample *s)
 {
     struct value a = any_value(s);
@@ -258,7 +306,7 @@ static void random_loop(struct sample *s)
 static void random_body(struct sample *s, int length)
 {
     for (int i = 0; i < length && s->p.op_count < MOST_OPS - 40; i++) {
-        switch (draw(s, s->ranks ? 16 : 12)) {
+        switch (draw(s, s->slices ? 18 : s->ranks ? 16 : 12)) {
         case 0:
         case 1:
             random_load(s);
@@ -285,6 +333,10 @@ static void random_body(struct sample *s, int length)
         case 15:
             random_rank(s);
             break;
+        case 16:
+        case 17:
+            random_slice(s);
+            break;
         default:
             random_elementwise(s);
         }
@@ -296,6 +348,7 @@ void random_program(struct sample *s, uint64_t seed)
     static const int sides[] = {1, 3, 5, 8, 16};
     begin(s, sides[seed % 5], seed);
     s->ranks = seed % 7 < 2; /* others can be swapped (program_swap) */
+    s->slices = seed % 14 == 0;
     for (int i = 0; i < 3; i++)
         random_load(s);
     keep(s, (struct value){expr_leaf(&s->g, EXPR_SCALAR, EXPR_REAL, 0), 1, 1, -1, -1, 0});

@@ -402,6 +402,34 @@ static float naive_add_up(struct naive *s, const float *term, int64_t count, flo
     return sum[0];
 }
 
+/* The SLICE that a dot's second operand is, turned or not; NULL: it is none. */
+static const struct program_op *naive_sliced(const struct naive *s, const struct program_tile *b, bool *turned)
+{
+    const struct expr_node *n = &s->p->graph->node[b->node];
+    *turned = n->op == EXPR_TILE && s->p->op[n->integer].kind == PROGRAM_TRANSPOSE;
+    if (*turned)
+        n = &s->p->graph->node[s->p->op[n->integer].arg[0].node];
+    const struct program_op *op = n->op == EXPR_TILE ? &s->p->op[n->integer] : NULL;
+    return op && op->kind == PROGRAM_SLICE ? op : NULL;
+}
+
+/* What the row of the first operand is multiplied with, column by column: rows of the tile from its own first one on.
+ */
+static void naive_take_slice(struct naive *s, const struct program_op *slice, bool turned, int64_t row, int64_t k,
+                             int64_t n, float *right)
+{
+    const struct program_tile *tile = &slice->arg[0];
+    s->now++;
+    const int64_t first = naive_eval(s, &slice->arg[1], slice->arg[1].node, row, 0).whole;
+    assert_true(first >= 0 && first + slice->tile.rows <= tile->rows);
+    for (int64_t i = 0; i < k * n; i++) {
+        const int64_t r = first + (turned ? i / k : i % k), c = turned ? i % k : i / k;
+        const struct naive_value v = naive_at(s, tile, r, c);
+        const bool real = s->p->graph->node[tile->node].type == EXPR_REAL;
+        right[i] = naive_valid(s, tile, r, c) ? (real ? v.real : (float)v.whole) : 0;
+    }
+}
+
 static void naive_dot(struct naive *s, const struct program_op *op, struct naive_value *to)
 {
     const struct program_tile *a = &op->arg[0], *b = &op->arg[1], *c = &op->arg[2];
@@ -409,13 +437,15 @@ static void naive_dot(struct naive *s, const struct program_op *op, struct naive
     float *left = malloc(sizeof *left * (size_t)(m * k)), *right = malloc(sizeof *right * (size_t)(k * n));
     float *term = malloc(2 * sizeof *term * (size_t)(k + 1)); /* and as many turned round */
     bool whole = s->p->graph->node[op->tile.node].type == EXPR_INT;
+    bool turned;
+    const struct program_op *slice = naive_sliced(s, b, &turned);
     assert_true(left && right && term);
     for (int64_t i = 0; i < m * k; i++) {
         struct naive_value v = naive_at(s, a, i / k, i % k);
         bool real = s->p->graph->node[a->node].type == EXPR_REAL;
         left[i] = naive_valid(s, a, i / k, i % k) ? (real ? v.real : (float)v.whole) : 0;
     }
-    for (int64_t i = 0; i < k * n; i++) { /* column by column */
+    for (int64_t i = 0; i < k * n && !slice; i++) { /* column by column */
         struct naive_value v = naive_at(s, b, i / n, i % n);
         bool real = s->p->graph->node[b->node].type == EXPR_REAL;
         right[i % n * k + i / n] = naive_valid(s, b, i / n, i % n) ? (real ? v.real : (float)v.whole) : 0;
@@ -424,6 +454,8 @@ static void naive_dot(struct naive *s, const struct program_op *op, struct naive
         const float *row = left + i / n * k, *column = right + i % n * k;
         int64_t terms = 0, sum = 0;
         struct naive_value first = {0, 0};
+        if (slice && i % n == 0)
+            naive_take_slice(s, slice, turned, i / n, k, n, right);
         bool has_c = c->node >= 0 && naive_valid(s, c, i / n, i % n);
         if (has_c)
             first = naive_at(s, c, i / n, i % n);

@@ -36,7 +36,8 @@ struct sample {
     struct value value[MOST_VALUES];
     int values, side, depth, bodies;
     uint64_t random;
-    bool ranks; /* it may have ranks and segments of rows */
+    bool ranks;  /* it may have ranks and segments of rows, */
+    bool slices; /* and products with slices */
 };
 
 static inline uint64_t draw(struct sample *s, uint64_t most)
