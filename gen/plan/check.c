@@ -526,9 +526,9 @@ static void check_mma(const struct check *c, const struct plan_mma *m)
         }
         const struct plan_tensor *t = &p->tensor[tensor];
         int span = (int)tw_swizzles[t->swizzle].span;
-        if (m->operand[o].mn_major && row && wgmma && !row->mn_major)
-            fault(c, t->name, "MMA-SHAPE", "wgmma reads %s operands K-major only; write the tensor with k innermost",
-                  tw_dtype_name(m->operand[o].dtype));
+        if (m->operand[o].mn_major && row && !row->mn_major)
+            fault(c, t->name, "MMA-SHAPE", "%s reads %s operands K-major only; write the tensor with k innermost",
+                  m->kind, tw_dtype_name(m->operand[o].dtype));
         if (wgmma && span > 0 && m->operand[o].stride_bytes != 8 * span)
             fault(c, t->name, "SWIZZLE",
                   "with swizzle %s eight rows of the operand are %d bytes apart, the descriptor says %d; write "

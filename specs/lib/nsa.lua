@@ -23,8 +23,9 @@
 --
 -- Without `times` tile.q queries, more than one, have their own lists, and find all keys in shared memory: K and V of a
 -- head lie there whole, as far as the item's last query sees, where their rows are a constant number and fit. Each warp
--- multiplies the blocks that its own query names, by mma.sync; tile.h is a multiple of 16. It is for what the L2 holds
--- back: 2 x 512 queries with 8 blocks of 32 keys of 64 elements bring 9 MB out of it instead of 67.
+-- multiplies the blocks that its own query names, by mma.sync: in bf16 or fp16, tile.h and tile.kv multiples of 16, and
+-- up to 128 rows. It is for what the L2 holds back: 2 x 512 queries with 8 blocks of 32 keys of 64 elements bring 9 MB
+-- out of it instead of 67.
 --
 -- What multiplies is chosen by a tile's rows, tile.q queries of tile.h heads, on sm_90a and sm_100a. 16 and 32 rows,
 -- and fewer where tile.h divides 16: mma.sync, one stage of keys, and as many blocks a multiprocessor as
@@ -38,22 +39,36 @@
 -- tile.s slots: each of them is read before an item begins. 16 where mma.sync was chosen so; 1, none, elsewhere: by
 -- wgmma a tile's registers leave no room for it. Unions have none such.
 
+local MOST_ROWS = 128 -- of queries with lists of their own: eight warps
 local log2e, ln2 = 1.4426950408889634, 0.6931471805599453
+
+-- Why K and V may not stay in shared memory for queries with lists of their own, told; true: they may.
+local function may_stay(t, tile)
+  if not constant(extent "kv") then
+    refuse("tile", "queries share the union of their lists, where times says whose a block is, or find all keys in "
+      .. "shared memory, where the rows of K and V are a number; write q = 1, give what family nsa_union leaves, or "
+      .. "write that number")
+  elseif tile.h % 16 ~= 0 then
+    refuse("tile", "a warp takes 16 rows of a query with a list of its own, and tile.h = " .. tile.h .. " heads are no "
+      .. "multiple of them; write q = 1, or give what family nsa_union leaves")
+  elseif tile.kv % 16 ~= 0 then
+    refuse("tile", "of K and V in shared memory whole groups of 16 rows are multiplied, not " .. tile.kv .. "; write "
+      .. "kv = 16 or a multiple, or q = 1")
+  elseif tile.q * tile.h > MOST_ROWS then
+    refuse("tile", "queries with lists of their own have up to " .. MOST_ROWS .. " rows, 16 a warp, not "
+      .. tile.q * tile.h .. "; write q = " .. math.max(MOST_ROWS // tile.h, 1))
+  elseif dtype(t.K) ~= "bf16" and dtype(t.K) ~= "fp16" then
+    refuse("tile", "queries with lists of their own find K and V in bf16 or fp16, not " .. dtype(t.K) .. "; write q = 1")
+  elseif given "sequence" then
+    refuse("sequence", "queries with lists of their own share one head's K and V; write tile.q = 1")
+  else
+    return true
+  end
+end
 
 -- Queries that have their own lists: a loop over their slots, through K and V that stay in shared memory.
 local function resident(t, at, tile, q, scale, shift)
   local keys = constant(extent "kv")
-  if not keys then
-    refuse("tile", "queries share the union of their lists, where times says whose a block is, or find all keys in "
-      .. "shared memory, where the rows of K and V are a number; write q = 1, give what family nsa_union leaves, or "
-      .. "write that number")
-    keys = tile.kv
-  elseif tile.h % 16 ~= 0 then
-    refuse("tile", "a warp takes 16 rows of a query with a list of its own, and tile.h = " .. tile.h .. " heads are no "
-      .. "multiple of them; write q = 1")
-  elseif given "sequence" then
-    refuse("sequence", "queries with lists of their own share one head's K and V; write tile.q = 1")
-  end
   local blocks = (keys + tile.kv - 1) // tile.kv
   local place = { b = at.b, g = at.g, kv = span(0, blocks * tile.kv, at.q + tile.q + shift), d = all }
   local k, v = load(t.K, places(t.K, place)):as "k", load(t.V, places(t.V, place)):as "v"
@@ -132,7 +147,7 @@ local function program(t, at, tile)
   if tile.q > 4 and given "times" then
     refuse("tile", "up to 4 queries share the union of their lists, where times says whose a block is; write q = 4")
   end
-  local turns = tile.q > 1 and not given "times" and resident or brought
+  local turns = tile.q > 1 and not given "times" and may_stay(t, tile) and resident or brought
   local o, most, sum = turns(t, at, tile, q, scale, shift)
   local result, i = ratio(o, sum, 0), index()
   if given "gate" then result = result * t.gate[at.b][i.q][at.g][i.h] end
@@ -206,14 +221,15 @@ local function sizes(arch, said, extent, bytes)
   local function filled(of) return (rows + of - 1) // of * of end
   size.m = filled(said.instruction == "mma.sync" and 16 or 64)
   size.why = "a query's heads are rows of one tile, a block its keys"
-  if arch ~= "sm_90a" and arch ~= "sm_100a" or bytes.K ~= 2 then return size end
-  local m = 16 % h == 0 and rows <= 16 and 16 or rows -- rows behind a query's heads are of none
-  if rows > h and not bytes.times then
+  if rows > h and not bytes.times and bytes.K == 2 and rows % 16 == 0 and rows <= MOST_ROWS then
     size.m, size.pipeline = rows, {
-      instruction = "mma.sync", warps_m = (rows + 15) // 16, why = "a warp has 16 rows, whose list is its own"
+      instruction = (arch == "sm_90a" or arch == "sm_100a") and "mma.sync" or nil, warps_m = rows // 16,
+      why = "a warp has 16 rows, whose list is its own",
     }
     return size
   end
+  if arch ~= "sm_90a" and arch ~= "sm_100a" or bytes.K ~= 2 then return size end
+  local m = 16 % h == 0 and rows <= 16 and 16 or rows -- rows behind a query's heads are of none
   local whole, how = m % 16 == 0 and m <= 32 and (said.m or m) == m, nil -- of bulk copies
   if whole and said.instruction ~= "wgmma" and not bytes.starts_kv then
     how = by_warps(m, kv, d, extent.s, said, bytes.times)

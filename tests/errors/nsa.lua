@@ -12,6 +12,7 @@ local function keys(n) return tensor { B, n, G, 64, dtype = "bf16" } end
 kernel "too_many_keys" { like = fine, tile = { q = 8 }, K = keys(4096), V = keys(4096) }
 local function eight_heads() return tensor { B, T, G, 8, 64, dtype = "bf16" } end
 kernel "eight_heads" { like = fine, tile = { q = 8 }, K = keys(64), V = keys(64), Q = eight_heads(), O = eight_heads() }
+kernel "nine_queries" { like = fine, tile = { q = 9 }, K = keys(64), V = keys(64) }
 kernel "one_start" { -- where sequences begin in K is missing
   like = fine, sequence = tensor { B, T, dtype = "int32" }, starts_q = tensor { B, G + 1, dtype = "int32" },
 }

@@ -80,6 +80,43 @@ kernel "slices_wide" (listed {
 -- Rows of 64 bytes, and more of them than a box takes: threads copy them.
 kernel "slices_copied" (listed { d = 32, block = 48, keys = 288, queries = 3, limited = true })
 
+-- Of bytes, for each warp of two its own; blocks take several items, and the next one's tile comes over this one's.
+local function bytes(name, fields)
+  kernel(name) {
+    a = tensor { B, fields.k, dtype = "int8" }, b = tensor { 48, fields.k, dtype = "int8" },
+    first = tensor { 2, 4, dtype = "int32", fill = function(i, j) return (i * 7 + j * 5) % 6 - 1 end },
+    c = tensor { B, 16, dtype = "int32", out = true },
+    axes = "m n k", tile = { m = 32 }, grid = { m = B },
+    pipeline = { instruction = "mma.sync" }, schedule = { persistent = true, blocks = 1 },
+    arch = { sm_90a = {}, sm_80 = {} },
+    program = function(t, at, tile)
+      local last = fields.copied and at.m + 40 or nil
+      local a, b = load(t.a, span(at.m, tile.m), all), load(t.b, span(0, 48, last), all)
+      local sum = loop("j", range(0, 4), { zeros() }, function(j, sum)
+        local first = clamp(t.first[min(row() // 16, 1)][j], 0, 4) * 8
+        return dot(a, slice(b, first, 16):t(), sum)
+      end)
+      store(t.c, span(at.m, tile.m), span(0, 16), sum)
+    end,
+    reference = function(t, n)
+      for i = 0, n.B - 1 do
+        for j = 0, 15 do
+          local sum = 0
+          for turn = 0, 3 do
+            local row = math.max(math.min(t.first[i % 32 // 16][turn], 4), 0) * 8 + j
+            local seen = not fields.copied or row < i - i % 32 + 40
+            for k = 0, seen and fields.k - 1 or -1 do sum = sum + t.a[i][k] * t.b[row][k] end
+          end
+          t.c[i][j] = sum
+        end
+      end
+    end,
+    run = { { B = 150 }, { B = 8 } },
+  }
+end
+bytes("slices_bytes", { k = 64, copied = true }) -- by threads: of fewer rows from item to item
+bytes("slices_lines", { k = 128 })
+
 -- A run of rows for all warps, from the loop's variable on: sums of 16 columns of a product, four turns of them.
 local M, D = dims "M D"
 kernel "slices_turns" {

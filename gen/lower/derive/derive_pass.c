@@ -299,14 +299,15 @@ static int build_bound(struct build *b, int node)
 }
 
 /* A quotient of the row that is the same in all rows of a warp, where each has rows of its own: as one of the warp's
- * number, which is found once and not for each row. -1: it is none. */
+ * number, which is found once and not for each row. -1: it is none, or a row of what a load brings, which any thread
+ * may copy. */
 static int build_of_warp(struct build *b, const struct expr_node *n)
 {
     struct derive *d = b->d;
     struct expr_graph *g = &d->work.l->plan->fused;
     const int rows = WARP_ROWS * d->blocks;
     int64_t by;
-    if (!d->synchronous || n->op != EXPR_FLOORDIV || d->work.graph.node[n->arg[0]].op != EXPR_ROW ||
+    if (!d->synchronous || work_is_load(&d->work.program->op[b->op]) || n->op != EXPR_FLOORDIV || d->work.graph.node[n->arg[0]].op != EXPR_ROW ||
         !expr_is_int(&d->work.graph, n->arg[1], &by) || by < rows || by % rows)
         return -1;
     if (d->rows == rows)

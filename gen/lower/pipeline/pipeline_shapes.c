@@ -148,14 +148,19 @@ static int check_registers(const struct pipeline *x, int op)
         blocks > 1 ? " or fewer rows" : ", or 128 rows and pipeline.consumers = 2"); /* one block of rows fits two */
 }
 
-/* The tensor that an operand was loaded from, turned or not; -1: it is computed. */
+/* The tensor that a dot's operand was loaded or gathered from, turned, sliced or not; -1: it is computed. */
 static int loaded_from(const struct pipeline *x, const struct program_tile *operand)
 {
-    const struct expr_node *n = &x->program->graph->node[operand->node];
-    const struct program_op *o = n->op == EXPR_TILE ? &x->program->op[n->integer] : NULL;
-    if (o && o->kind == PROGRAM_TRANSPOSE)
-        return loaded_from(x, &o->arg[0]);
-    return o && o->kind == PROGRAM_LOAD ? o->tensor : -1;
+    const struct program *p = x->program;
+    while (p->graph->node[operand->node].op == EXPR_TILE) {
+        const struct program_op *o = &p->op[p->graph->node[operand->node].integer];
+        if (work_is_load(o))
+            return o->tensor;
+        if (o->kind != PROGRAM_TRANSPOSE && o->kind != PROGRAM_SLICE)
+            break;
+        operand = &o->arg[0];
+    }
+    return -1;
 }
 
 static int refuse_computed(const struct pipeline *x, int op)

@@ -18,14 +18,14 @@ int meaning_wrong_row(const struct program_op *op, const struct meaning_cells *f
     return -1;
 }
 
-/* The dot's second operand, k x n, from rows of what was loaded. */
-static void take_rows(const struct meaning_cells *from, int64_t columns, int64_t first, bool turned,
+/* The dot's second operand, k x n, from rows of what was loaded; whole: of integers. */
+static void take_rows(const struct meaning_cells *from, bool whole, int64_t columns, int64_t first, bool turned,
                       struct meaning_dot *d)
 {
     for (int64_t k = 0; k < d->k; k++)
         for (int64_t j = 0; j < d->n; j++) {
             const int64_t i = turned ? (first + j) * columns + k : (first + k) * columns + j;
-            d->b.at.real[k * d->n + j] = from->at.real[i];
+            d->b.at.real[k * d->n + j] = whole ? (double)from->at.whole[i] : from->at.real[i];
             d->b.bound[k * d->n + j] = from->exact ? 0 : from->bound[i];
         }
     d->b.exact = d->b.zeroed = from->exact;
@@ -54,7 +54,8 @@ void meaning_multiply(const struct meaning_state *state, int op, struct meaning_
         part.a.bound += row * d->k;
         part.result.at.real += row * d->n;
         part.result.bound += row * d->n;
-        take_rows(&state->result[load], p->op[load].tile.columns, first[row], turned, &part);
+        take_rows(&state->result[load], p->graph->node[p->op[load].tile.node].type == EXPR_INT,
+                  p->op[load].tile.columns, first[row], turned, &part);
         meaning_dot(&part);
         exact = exact && part.result.exact;
     }
