@@ -58,7 +58,8 @@ local function may_stay(t, tile)
     refuse("tile", "queries with lists of their own have up to " .. MOST_ROWS .. " rows, 16 a warp, not "
       .. tile.q * tile.h .. "; write q = " .. math.max(MOST_ROWS // tile.h, 1))
   elseif dtype(t.K) ~= "bf16" and dtype(t.K) ~= "fp16" then
-    refuse("tile", "queries with lists of their own find K and V in bf16 or fp16, not " .. dtype(t.K) .. "; write q = 1")
+    refuse("tile", "queries with lists of their own find K and V in bf16 or fp16, not " .. dtype(t.K)
+      .. "; write q = 1")
   elseif given "sequence" then
     refuse("sequence", "queries with lists of their own share one head's K and V; write tile.q = 1")
   else

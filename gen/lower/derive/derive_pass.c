@@ -307,8 +307,9 @@ static int build_of_warp(struct build *b, const struct expr_node *n)
     struct expr_graph *g = &d->work.l->plan->fused;
     const int rows = WARP_ROWS * d->blocks;
     int64_t by;
-    if (!d->synchronous || work_is_load(&d->work.program->op[b->op]) || n->op != EXPR_FLOORDIV || d->work.graph.node[n->arg[0]].op != EXPR_ROW ||
-        !expr_is_int(&d->work.graph, n->arg[1], &by) || by < rows || by % rows)
+    if (!d->synchronous || work_is_load(&d->work.program->op[b->op]) || n->op != EXPR_FLOORDIV ||
+        d->work.graph.node[n->arg[0]].op != EXPR_ROW || !expr_is_int(&d->work.graph, n->arg[1], &by) || by < rows ||
+        by % rows)
         return -1;
     if (d->rows == rows)
         return expr_int(g, 0);
