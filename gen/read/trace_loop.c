@@ -12,7 +12,8 @@ struct loop_call {
     const struct trace_range *range;
     int count;
     struct program_tile first[PROGRAM_MAX_CARRIED], carried[PROGRAM_MAX_CARRIED], last[PROGRAM_MAX_CARRIED];
-    int at;    /* the LOOP */
+    bool alone[2][PROGRAM_MAX_CARRIED]; /* nothing decides its rows, its columns */
+    int at;                             /* the LOOP */
     bool open; /* what it begins with is that of a loop around, which is not settled: types may change */
 };
 
@@ -306,13 +307,29 @@ static void trace_combine(struct trace *t, const struct loop_call *c)
     t->p->op[c->at].combine = node;
 }
 
-/* True: there was nothing to close. */
-static bool close_extents(struct program_tile *tile)
+/* An extent of carried value i that nothing decides is 1. True: there was none. */
+static bool close_extents(struct loop_call *c, int i)
 {
-    bool closed = tile->rows && tile->columns;
+    struct program_tile *tile = &c->carried[i];
+    const bool closed = tile->rows && tile->columns;
+    c->alone[0][i] |= !tile->rows;
+    c->alone[1][i] |= !tile->columns;
     tile->rows += !tile->rows;
     tile->columns += !tile->columns;
     return closed;
+}
+
+/* A value of one row that nothing with more rows decided, but row(): there are as many of it as what it meets behind
+ * the loop has. */
+static void refuse_alone(const struct trace *t, const struct loop_call *c)
+{
+    for (int i = 0; i < c->count; i++)
+        for (int k = 0; k < 2; k++)
+            if (c->alone[k][i] && trace_has(t, c->last[i].node, k ? EXPR_COLUMN : EXPR_ROW))
+                sandbox_fault(t->r->L, "PROGRAM-CARRIED", "loop",
+                              "carried value %d of loop '%s' meets nothing that has %s, so that it is one, and a turn "
+                              "makes it go by %s; take that in behind the loop",
+                              i + 1, c->name, k ? "columns" : "rows", k ? "column()" : "row()");
 }
 
 int trace_loop(lua_State *L)
@@ -359,14 +376,15 @@ int trace_loop(lua_State *L)
             c.carried[i] = joined;
         }
         t->provisional -= guess;
-        for (int i = 0; i < c.count && settled; i++) /* an extent that nothing decides is 1 */
-            settled = close_extents(&c.carried[i]);
+        for (int i = 0; i < c.count && settled; i++)
+            settled = close_extents(&c, i);
         if (settled && !guess)
             break;
         if (pass == MOST_PASSES)
             sandbox_fault(L, "PROGRAM-CARRIED", "loop", "what loop '%s' carries does not settle", c.name);
         t->depth--;
     }
+    refuse_alone(t, &c);
     finish(t, &c);
     for (int i = 0; i < c.count; i++) {
         struct program_op op = trace_op(PROGRAM_RESULT);
