@@ -135,6 +135,9 @@ struct program {
     int op_count;
 };
 
+/* The SLICE that an operand is, turned or not; -1: it is none (slice.c). */
+int program_slice(const struct program *p, const struct program_tile *operand);
+
 /* ---- tracing (trace.c) ------------------------------------------------------------------------------------------- */
 
 /* The printed program: one operation a line, indented by loop, `plan` shows it. */

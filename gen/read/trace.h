@@ -153,9 +153,6 @@ int trace_segment(lua_State *L); /* row_segment_sum(x, numbers), ...; upvalue: e
 
 int trace_slice(lua_State *L); /* slice(tile, first, length) */
 
-/* The SLICE that the tile is, turned or not; NULL: it is none. */
-struct program_op *trace_sliced(const struct trace *t, const struct program_tile *tile);
-
 /* The tile is the second operand of a dot with so many rows: of a slice each has its own first row, or all have one. */
 void trace_slice_for(struct trace *t, const struct program_tile *tile, int rows);
 

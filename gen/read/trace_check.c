@@ -185,7 +185,7 @@ static void refuse_slice(struct check *c, int leaf, int by)
 {
     const struct program_op *op = &c->p->op[leaf];
     (void)by;
-    if (trace_sliced(c->t, &op->tile))
+    if (program_slice(c->p, &op->tile) >= 0)
         fault(c, op, "PROGRAM-SLICE",
               "a %s of a tile is the second operand of dots, as it is or turned; write dot(a, slice(...):t())",
               program_kinds[PROGRAM_SLICE].name, 0);

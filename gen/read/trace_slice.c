@@ -77,18 +77,10 @@ int trace_slice(lua_State *L)
     return 1;
 }
 
-struct program_op *trace_sliced(const struct trace *t, const struct program_tile *tile)
-{
-    const struct expr_node *n = &t->p->graph->node[tile->node];
-    struct program_op *op = n->op == EXPR_TILE ? &t->p->op[n->integer] : NULL;
-    if (op && op->kind == PROGRAM_TRANSPOSE)
-        return trace_sliced(t, &op->arg[0]);
-    return op && op->kind == PROGRAM_SLICE ? op : NULL;
-}
-
 void trace_slice_for(struct trace *t, const struct program_tile *tile, int rows)
 {
-    struct program_op *slice = trace_sliced(t, tile);
+    const int at = program_slice(t->p, tile);
+    struct program_op *slice = at >= 0 ? &t->p->op[at] : NULL;
     if (!slice || t->provisional || (slice->arg[1].rows == 1 && !trace_has(t, slice->arg[1].node, EXPR_ROW)))
         return;
     if (slice->arg[1].rows > 1 && slice->arg[1].rows != rows)

@@ -74,7 +74,7 @@ local function resident(t, at, tile, q, scale, shift)
   local place = { b = at.b, g = at.g, kv = span(0, blocks * tile.kv, at.q + tile.q + shift), d = all }
   local k, v = load(t.K, places(t.K, place)):as "k", load(t.V, places(t.V, place)):as "v"
   -- Of rows behind the last query's nothing is stored.
-  local query = tile.h % 16 == 0 and min(at.q + row() // tile.h, extent "q" - 1) or at.q
+  local query = min(at.q + row() // tile.h, extent "q" - 1)
   return loop("slots", range(0, extent "s"), { zeros(), rows(-inf), rows(0) }, function(slot, o, most, sum)
     local block = t.blocks[at.b][query][at.g][slot]
     local seen, first = ge(block, 0) & lt(block, blocks), clamp(block, 0, blocks - 1) * tile.kv

@@ -134,7 +134,7 @@ static int find_dots(struct derive *d)
             if (o == 0 && dot->load[o] < 0)
                 dot->converted =
                     (dot->load[o] = work_converted(&d->work, &op->arg[o], &dot->transposed[o], &dot->conversion)) >= 0;
-            const int slice = work_slice(&d->work, &op->arg[o]);
+            const int slice = program_slice(d->work.program, &op->arg[o]);
             dot->slice = slice >= 0 ? plan_some(slice) : dot->slice;
             struct work_op *load = dot->load[o] >= 0 ? &d->work.op[dot->load[o]] : NULL;
             if (load && load->end >= 0 && (slice >= 0 || (o == 0) == dot->transposed[o]))

@@ -355,14 +355,6 @@ static int giver(const struct work *w, const struct program_tile *tile)
     return n->op == EXPR_TILE ? (int)n->integer : -1;
 }
 
-int work_slice(const struct work *w, const struct program_tile *operand)
-{
-    int op = operand->node < 0 ? -1 : giver(w, operand);
-    if (op >= 0 && w->program->op[op].kind == PROGRAM_TRANSPOSE)
-        op = giver(w, &w->program->op[op].arg[0]);
-    return op >= 0 && w->program->op[op].kind == PROGRAM_SLICE ? op : -1;
-}
-
 int work_view(const struct work *w, const struct program_tile *operand, bool *transposed)
 {
     int op = giver(w, operand);

@@ -65,9 +65,6 @@ int work_named(const struct work *w, const char *name);
 bool work_is_load(const struct program_op *op);  /* LOAD or GATHER */
 bool work_is_store(const struct program_op *op); /* STORE or STORE_ADD */
 
-/* The SLICE that an operand of a DOT is, transposed or not; -1: it is none. */
-int work_slice(const struct work *w, const struct program_tile *operand);
-
 /* The LOAD or GATHER that an operand of a DOT is a plain view of, or a slice of one, and whether it is transposed; -1:
  * it is computed. */
 int work_view(const struct work *w, const struct program_tile *operand, bool *transposed);

@@ -485,7 +485,7 @@ static int dot(struct meaning *m, int op_number)
         .products_round = tw_dtype_info(op->arg[0].dtype)->bits > 16 && op->arg[0].dtype != TW_TF32 && !whole,
         .least = fmax(meaning_least_normal(op->arg[0].dtype), meaning_least_normal(op->arg[1].dtype)),
         .scratch = m->scratch};
-    const int from = meaning_sliced(m->p, &op->arg[1]);
+    const int from = program_slice(m->p, &op->arg[1]);
     int status = materialise(m, op, &o->arg[0], true, EXPR_REAL, d.m, d.k, &m->left);
     if (!status && from < 0)
         status = materialise(m, op, &o->arg[1], true, EXPR_REAL, d.k, d.n, &m->right);
@@ -545,7 +545,7 @@ static int of_whole(struct meaning *m, int op_number)
     const struct program_op *op = &m->p->op[op_number];
     struct operands *o = &m->operands[op_number];
     const bool turns = op->kind == PROGRAM_TRANSPOSE;
-    if (turns && meaning_sliced(m->p, &op->arg[0]) >= 0)
+    if (turns && program_slice(m->p, &op->arg[0]) >= 0)
         return 0; /* dots take the rows themselves */
     int64_t rows = op->arg[0].rows, columns = op->arg[0].columns;
     int status = materialise(m, op, &o->arg[0], !turns, o->arg[0].type, rows, columns, &m->left);

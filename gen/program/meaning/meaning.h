@@ -111,11 +111,10 @@ struct meaning_dot {
 };
 void meaning_dot(struct meaning_dot *d);
 
-/* meaning_slices.c. A dot's second operand may be a SLICE, turned or not, whose cells hold its first rows: sliced gives
- * its number, or -1; wrong_row the first of its rows that is not within the LOAD, or not known, or -1. multiply is the
- * dot either way: rows of a that have one first row are multiplied together, with what is put into d's b for them. */
+/* meaning_slices.c. A dot's second operand may be a SLICE, turned or not, whose cells hold its first rows:
+ * wrong_row gives the first of these that is not within the LOAD, or not known, or -1. multiply is the dot either way:
+ * rows of a that have one first row are multiplied together, with what is put into d's b for them. */
 struct meaning_state;
-int meaning_sliced(const struct program *p, const struct program_tile *operand);
 int meaning_wrong_row(const struct program_op *slice, const struct meaning_cells *first);
 void meaning_multiply(const struct meaning_state *state, int op, struct meaning_dot *d);
 

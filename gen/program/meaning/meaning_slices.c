@@ -1,14 +1,6 @@
 /* Dots whose second operand is rows of a loaded tile, from computed ones on. */
 #include "program/meaning/meaning.h"
 
-int meaning_sliced(const struct program *p, const struct program_tile *operand)
-{
-    const struct expr_node *n = &p->graph->node[operand->node];
-    if (n->op == EXPR_TILE && p->op[n->integer].kind == PROGRAM_TRANSPOSE)
-        n = &p->graph->node[p->op[n->integer].arg[0].node];
-    return n->op == EXPR_TILE && p->op[n->integer].kind == PROGRAM_SLICE ? (int)n->integer : -1;
-}
-
 int meaning_wrong_row(const struct program_op *op, const struct meaning_cells *first)
 {
     for (int i = 0; i < op->arg[1].rows; i++)
@@ -35,7 +27,7 @@ void meaning_multiply(const struct meaning_state *state, int op, struct meaning_
 {
     const struct program *p = state->p;
     const struct program_tile *operand = &p->op[op].arg[1];
-    const int slice = meaning_sliced(p, operand);
+    const int slice = program_slice(p, operand);
     if (slice < 0) {
         meaning_dot(d);
         return;

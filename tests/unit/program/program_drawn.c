@@ -78,18 +78,25 @@ static void random_reduction(struct sample *s)
     keep(s, give(s, op, type_of(s, &a)));
 }
 
+/* a b, which lies where rows of a do. */
+static struct program_op product(const struct value *a, const struct value *b)
+{
+    struct program_op op = operation(PROGRAM_DOT);
+    op.arg[0] = tile_of(a);
+    op.arg[1] = tile_of(b);
+    op.tile = no_tile;
+    op.tile.rows = a->rows;
+    op.tile.columns = b->columns;
+    op.tile.valid_row = a->valid_row;
+    return op;
+}
+
 static void random_dot(struct sample *s)
 {
     struct value a = any_value(s), b = any_value(s), c = any_value(s);
-    struct program_op op = operation(PROGRAM_DOT);
     if (type_of(s, &a) != EXPR_REAL || type_of(s, &b) != EXPR_REAL || a.columns != b.rows)
         return;
-    op.arg[0] = tile_of(&a);
-    op.arg[1] = tile_of(&b);
-    op.tile = no_tile;
-    op.tile.rows = a.rows;
-    op.tile.columns = b.columns;
-    op.tile.valid_row = a.valid_row;
+    struct program_op op = product(&a, &b);
     op.tile.valid_column = b.valid_column;
     if (draw(s, 2) && type_of(s, &c) == EXPR_REAL && c.rows == a.rows && c.columns == b.columns) {
         op.arg[2] = tile_of(&c);
@@ -114,7 +121,6 @@ static void random_slice(struct sample *s)
     struct value tile = load_at(s, (int)draw(s, 2), expr_int(&s->g, (int64_t)draw(s, SIDE)),
                                 expr_int(&s->g, (int64_t)draw(s, SIDE)), rows, columns);
     struct program_op slice = operation(PROGRAM_SLICE), turn = operation(PROGRAM_TRANSPOSE);
-    struct program_op op = operation(PROGRAM_DOT);
     const int most = expr_int(&s->g, rows - length + 1), by_row = (int)draw(s, 3);
     struct value first = {by_row
                               ? expr_binary(&s->g, EXPR_MOD,
@@ -138,12 +144,7 @@ static void random_slice(struct sample *s)
         turn.tile.columns = b.rows;
         b = give(s, turn, EXPR_REAL);
     }
-    op.arg[0] = tile_of(&a);
-    op.arg[1] = tile_of(&b);
-    op.tile = no_tile;
-    op.tile.rows = a.rows;
-    op.tile.columns = b.columns;
-    op.tile.valid_row = a.valid_row;
+    struct program_op op = product(&a, &b);
     keep(s, give(s, op, EXPR_REAL));
 }
 
