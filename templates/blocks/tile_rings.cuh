@@ -73,7 +73,11 @@
 //@     end
 //@ end
 //@ remote = remote or parts ~= nil
-//@ include "blocks/mbarrier.cuh" remote = remote
+//@ local asked = false
+//@ for _, role in ipairs(plan.role) do
+//@     for _, step in ipairs(role.step) do asked = asked or step.op == "ask" end
+//@ end
+//@ include "blocks/mbarrier.cuh" remote = remote, asked = asked
 
 //@ if remote and own then
 //@ include "blocks/mbarrier_own.cuh"

@@ -269,6 +269,9 @@ int pipeline_check_elements(const struct pipeline *x); /* that steps can read th
 /* early.NAME for each dot whose operands are found in the turn before. Once the steps are there. 0 or 3. */
 int pipeline_early_operands(struct pipeline *x);
 
+/* Turns that wait for their own dots ask early for the next stage: pipeline_ask.c. 3: no memory. */
+int pipeline_ask(struct pipeline *x);
+
 /* ---- pipeline_memory.c: sums in tensor memory, nothing where there is none --------------------------------------- */
 
 /* Nothing but stores reads what dots give: a chunk at a time comes into registers. */
