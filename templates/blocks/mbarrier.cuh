@@ -2,9 +2,7 @@
 //@ -- remote: blocks of a cluster arrive on each other's barriers.
 //@ -- Waits of a debug build look at a clock: debug.cuh. Its additions to the text stand in holes, not in lines of
 //@ -- their own, so that other builds' lines follow each other as they do here.
-//@ -- asked: somebody looks before it waits.
 //@ param remote bool
-//@ param asked bool
 //@ local ms, site, began, or_late = debug_ms(), "", "", ""
 //@ if ms > 0 then
 //@     site = ", const char *ring = \"\", u32 kind = 0,\n" .. (" "):rep(45) ..
@@ -36,24 +34,6 @@ __device__ __forceinline__ void barrier_wait(u32 barrier, u32 parity${site})
     } while (!done${or_late});
 }
 
-//@ if asked then
-// Whether the barrier has completed the phase of this parity; does not wait.
-//@ op part
-__device__ __forceinline__ bool barrier_is_over(u32 barrier, u32 parity)
-{
-    u32 over;
-    asm volatile("{\n"
-                 ".reg .pred p;\n"
-                 "mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2;\n"
-                 "selp.u32 %0, 1, 0, p;\n"
-                 "}"
-                 : "=r"(over)
-                 : "r"(barrier), "r"(parity)
-                 : "memory");
-    return over;
-}
-
-//@ end
 //@ if not remote then
 //@ op part
 __device__ __forceinline__ void barrier_arrive(u32 barrier)

@@ -128,6 +128,7 @@ __device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p, 
         barrier_wait(${ring.name}_full(p.stage), p.phase ^ ${full_phase}${at_full});
     came = false; // of the next stage nothing is known
 }
+
 //@ else
 // Drainer: the stage has arrived.
 //@ op wait_full ring = ring.name, phase = full_phase
@@ -135,6 +136,7 @@ __device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p${
 {
     barrier_wait(${ring.name}_full(p.stage), p.phase ^ ${full_phase}${at_full});
 }
+
 //@ end
 //@ if fenced then
 // Drainer, every thread: what it has read of the stage is read before the next bulk copy writes there, which would else
