@@ -124,8 +124,7 @@ __device__ __forceinline__ void ${ring.name}_ask(${ring.name}_position p, bool &
 //@ op wait_full ring = ring.name, phase = full_phase
 __device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p, bool &came${line})
 {
-    if (!came)
-        barrier_wait(${ring.name}_full(p.stage), p.phase ^ ${full_phase}${at_full});
+    barrier_wait_unless(came, ${ring.name}_full(p.stage), p.phase ^ ${full_phase}${at_full});
     came = false; // of the next stage nothing is known
 }
 
