@@ -89,7 +89,7 @@ u32 ${r.name}_stage = 0;
 //@         local asked = false
 //@         for _, s in ipairs(model.role.consumer.step) do asked = asked or s.op == "ask" and s.ring == r.name end
 //@         if asked then
-bool ${r.name}_came = false; // the next stage is known to be full
+u32 ${r.name}_came = 0; // the next stage is known to be full
 //@         end
 //@     end
 //@ end

@@ -115,17 +115,18 @@ __device__ __forceinline__ void ${ring.name}_expect(${ring.name}_position p)
 //@ if asked then
 // Drainer: whether the stage has arrived already.
 //@ op ask ring = ring.name, phase = full_phase
-__device__ __forceinline__ void ${ring.name}_ask(${ring.name}_position p, bool &came)
+__device__ __forceinline__ void ${ring.name}_ask(${ring.name}_position p, u32 &came)
 {
     came = barrier_is_over(${ring.name}_full(p.stage), p.phase ^ ${full_phase});
 }
 
 // Drainer: the stage has arrived. came: who asked knows that it has.
 //@ op wait_full ring = ring.name, phase = full_phase
-__device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p, bool &came${line})
+__device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p, u32 &came${line})
 {
-    barrier_wait_unless(came, ${ring.name}_full(p.stage), p.phase ^ ${full_phase}${at_full});
-    came = false; // of the next stage nothing is known
+    if (!came)
+        barrier_wait(${ring.name}_full(p.stage), p.phase ^ ${full_phase}${at_full});
+    came = 0; // of the next stage nothing is known
 }
 
 //@ else

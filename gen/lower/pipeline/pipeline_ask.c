@@ -31,6 +31,20 @@ static int asked_in_front_of(const struct plan_role *role, int first, int end, i
     return -1;
 }
 
+/* The dot behind the wait begins from zero, on operands that no turn computes. The text has a branch around the wait,
+ * past which the compiler would move what is computed for a dot in front of it: behind its fence. */
+static bool is_of_tiles(const struct plan_role *role, int first, int end, int wait)
+{
+    int at = wait + 1;
+    while (at < end && role->step[at].op != PLAN_MMA && role->step[at].op != PLAN_LOOP && !computes(&role->step[at]))
+        at++;
+    const struct plan_step *dot = &role->step[at];
+    bool computed = at == end || dot->op != PLAN_MMA || dot->least != PLAN_FROM_ZERO;
+    for (int i = first; i < end; i++)
+        computed = computed || (dot->place2 && computes(&role->step[i]) && role->step[i].place == dot->place2);
+    return !computed;
+}
+
 /* The loop right around the step, where its turns are all of one kind; -1: there is none. */
 static int loop_around(const struct plan_role *role, int step)
 {
@@ -74,8 +88,8 @@ int pipeline_ask(struct pipeline *x)
         if (role->step[wait].op != PLAN_WAIT_FULL || x->plan->ring[ring].filler != PLAN_FILL_BULK || loop < 0 ||
             skips(role, ring))
             continue;
-        const int at = asked_in_front_of(role, loop, end_of(role, loop), wait);
-        if (at < 0)
+        const int end = end_of(role, loop), at = asked_in_front_of(role, loop, end, wait);
+        if (at < 0 || !is_of_tiles(role, loop, end, wait))
             continue;
         struct plan_step ask = {.op = PLAN_ASK,
                                 .ring = ring,
