@@ -108,7 +108,8 @@ struct derive_dot {
     bool resident;      /* A is loaded outside of the dot's loop, and stays in registers */
     bool converted;     /* A becomes the dot's dtype in registers */
     struct work_conversion conversion;
-    bool by_block; /* see BY BLOCK */
+    int by_block;  /* so many blocks, one after the other: see BY BLOCK; 0: all at once */
+    int columns;   /* of one of them, where they are of columns; 0: of rows */
 };
 
 /* A stage that the consumers hold. */
@@ -155,6 +156,7 @@ struct derive {
     int ahead, before;     /* the dot that is moved into the turn before, and the one that it stands before; -1: none */
     int ahead_shift;       /* from one turn's loop variable to the next's */
     int shift;             /* of the turn that is walked beyond the loop's variable */
+    int column, columns;   /* the first of those for which a value is built, and how many; 0, 0: all */
     unsigned ahead_rings;  /* rings that it alone reads, as bits */
     int *home, home_count; /* by node of the work graph: plan_some(place) that it has whenever it has one */
     int *owner, owner_count; /* by place: node whose value is there; -1: nobody's */
