@@ -11,8 +11,8 @@
 //@ param fresh bool
 //@ param early int
 //@ -- apart: each block of rows, or of columns where there are several, is multiplied by itself, which the caller
-//@ -- names. All go into the same registers: as outputs alone each would have its own, and the compiler add one's beside
-//@ -- the products of the next.
+//@ -- names. All go into the same registers: as outputs alone each would have its own, and the compiler add one's
+//@ -- beside the products of the next.
 //@ param apart bool
 //@ local A, B = mma.operand[1], mma.operand[2]
 //@ local a, b = A.tensor and tensors[A.tensor], tensors[B.tensor]
