@@ -14,6 +14,7 @@ local function of_columns(t, at, tile, block, row)
   while tile.n % group > 0 do group = group // 2 end
   local one, other = t.b_scale[at.n // 128][block], t.b_scale[min(last, (N - 1) // 128)][block]
   local first = lt(column() // group, (128 - at.n % 128) // group)
+  if group == 128 then first = lt(column(), 128) end
   if tile.n < 192 then return row * where(first, one, other) end -- fewer registers
   return where(first, row * one, row * other)
 end
@@ -71,6 +72,18 @@ c("blocks_256_narrow", tall(), "narrow") -- stores of 32 columns: a stage more, 
 c("only_a_256", tall(), "a")
 c("only_b_256", tall(), "b")
 c("two_level_256", tall(), "none")
+-- Nor those of 64 rows and 256 columns: one half of the columns after the other.
+local function wide(more)
+  local f = { tile = { m = 128, n = 256, k = 128 } }
+  for name, value in pairs(more or {}) do f[name] = value end
+  return f
+end
+c("blocks_n256", wide())
+c("blocks_n256_column", wide { schedule = { order = "column" } })
+c("blocks_n256_16", wide { schedule = { order = "grouped", group = 16 } })
+c("blocks_n256_n2", wide { cluster = { m = 1, n = 2 } })
+c("blocks_n256_turns", wide { pipeline = { turns = true } })
+c("blocks_n256_narrow", wide { schedule = { order = "column" } }, "narrow")
 -- Two blocks a multiprocessor, each of one consumer: one's results go out while the other multiplies.
 c("blocks_pair", { pipeline = { consumers = 1 }, schedule = { blocks = 2, order = "column" } }, "narrow")
 c("blocks_192", { tile = { m = 192, n = 128, k = 128 } })

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Numbers that come in the stage of the tiles that a turn multiplies, on the emulator, hazards strict; which do and which
-# do not; and what it says of a text in which one is read too early or too late, comes to another place, or its bytes are
-# not counted. TAP on stdout.
+# do not; products that are made block by block; and what it says of a text in which one is read too early or too late,
+# comes to another place, or its bytes are not counted. TAP on stdout.
 #   usage: tests/emu/along.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU.
 set -u
 program=${1:-build/tilewright}
@@ -87,6 +87,16 @@ for kernel in by_columns_choice by_columns_choices; do
     "$program" gen "$spec" --kernel "$kernel" --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
     ! grep -q 'column [<>]' "$work/gen/$kernel.sm_90a.cu"
     ok $? "$kernel: each half knows what its columns choose" "$work/out"
+done
+
+# The shipped product of blocks with scales, of which a tile of columns lies in one, in two, or in three.
+for n in 256 192 176 96 64; do
+    sed "s/arch *= {.*sm_100a = { asked = true } },/arch = { sm_90a = { tile = { m = 128, n = $n } } },/" \
+        specs/gemm_types.lua >"$work/gemm_types.lua"
+    ! cmp -s specs/gemm_types.lua "$work/gemm_types.lua" &&
+        "$program" run "$work/gemm_types.lua" --kernel gemm_fp8_blocks --device emu --arch sm_90a --hazards strict \
+            >"$work/out" 2>&1 && ! grep -q '^hazard' "$work/out"
+    ok $? "gemm_fp8_blocks of 128 x $n" "$work/out"
 done
 
 # A text by hand, in its folder: what NVRTC makes of it is kept by its content and its name.

@@ -7,6 +7,7 @@
 
 #include "lower/derive/derive_early.h"
 #include "lower/derive/derive_ops.h"
+#include "lower/derive/linear.h"
 #include "lower/family.h"
 
 enum {
@@ -346,26 +347,6 @@ static int without_condition(const struct expr_graph *g, const struct expr_node 
     return -1;
 }
 
-/* The part that remains of a choice by the column, where all columns that it is built for choose the same; -1: it is no
- * such node. */
-static int of_columns(const struct derive *d, const struct expr_node *n)
-{
-    const struct expr_graph *g = &d->work.graph;
-    const struct expr_node *c = n->op == EXPR_SELECT && d->columns ? &g->node[n->arg[0]] : NULL;
-    const int64_t first = d->column, last = d->column + d->columns - 1;
-    int64_t bound;
-    if (!c || c->op < EXPR_LT || c->op > EXPR_GE)
-        return -1;
-    const bool turned = g->node[c->arg[1]].op == EXPR_COLUMN; /* the number stands in front */
-    if (g->node[c->arg[turned]].op != EXPR_COLUMN || !expr_is_int(g, c->arg[!turned], &bound))
-        return -1;
-    const bool below = (c->op == EXPR_LT || c->op == EXPR_LE) != turned;
-    bound += below == (c->op == EXPR_LE || c->op == EXPR_GE); /* columns before it are below, others are not */
-    if (last < bound || first >= bound)
-        return n->arg[(last < bound) == below ? 1 : 2];
-    return -1;
-}
-
 /* What the dot that is issued ahead gave is needed behind the next turn's, which has its registers. */
 static int refuse_gone(const struct derive *d)
 {
@@ -405,8 +386,9 @@ static int build(struct build *b, int node)
     } else if ((d->unmasked || d->unmasked_low) && is_known(d, node)) {
         const struct expr_node yes = {.op = EXPR_CONST_INT, .type = EXPR_PRED, .arg = {-1, -1, -1}, .integer = 1};
         result = expr_add(g, &yes);
-    } else if ((result = of_columns(d, &n)) >= 0) {
-        result = build(b, result);
+    } else if (n.op == EXPR_SELECT && d->columns &&
+               (result = linear_holds_in(w, n.arg[0], d->column, d->column + d->columns - 1)) >= 0) {
+        result = build(b, n.arg[result ? 1 : 2]);
     } else if (n.type == EXPR_PRED && (result = build_bound(b, node)) >= 0) {
         /* An element's column is compared with a number of its row's. */
     } else if (n.op == EXPR_LOOP) {
