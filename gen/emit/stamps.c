@@ -20,6 +20,7 @@ enum stamp stamp_of(const struct plan *p, const struct plan_role *role, int numb
         return !step->loop || (step->call && strcmp(step->call, "tiles") == 0) ? STAMP_BEHIND : STAMP_NONE;
     case PLAN_WHEN:
     case PLAN_END:
+    case PLAN_ASK:
     case PLAN_TAKE:
     case PLAN_SKIP:
     case PLAN_MMA_FENCE:

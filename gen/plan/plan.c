@@ -59,6 +59,7 @@ int plan_step_ring(const struct plan_step *step)
         [PLAN_SKIP] = true,       [PLAN_READ] = true,    [PLAN_RELEASE] = true,     [PLAN_DRAIN] = true,
         [PLAN_WRITE] = true,      [PLAN_ARRIVE] = true,  [PLAN_STORE_WAIT] = true,  [PLAN_STORE] = true,
         [PLAN_CP_COMMIT] = true,  [PLAN_CP_WAIT] = true, [PLAN_FENCE_ASYNC] = true, [PLAN_TAKE] = true,
+        [PLAN_ASK] = true,
     };
     return has[step->op] ? step->ring : -1;
 }

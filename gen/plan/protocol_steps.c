@@ -385,8 +385,9 @@ bool protocol_is_idle(const struct run *x, const struct thread *t, const struct 
 {
     if (protocol_is_flow(s->op) || protocol_holds(x->p, s))
         return false;
-    return s->op == PLAN_GLOBAL || s->op == PLAN_SKIP || (s->only > 0 && plan_number(s->only) != t->instance) ||
-           leaves_to_first(t, s) || (s->op == PLAN_TOUCH && is_threads_own(x, t, s->place));
+    return s->op == PLAN_GLOBAL || s->op == PLAN_SKIP || s->op == PLAN_ASK ||
+           (s->only > 0 && plan_number(s->only) != t->instance) || leaves_to_first(t, s) ||
+           (s->op == PLAN_TOUCH && is_threads_own(x, t, s->place));
 }
 
 /* In a turn that another instance takes nothing is done but to skip its stages. */

@@ -86,6 +86,11 @@ ${r.name}_position ${r.name}_next = {0, 0};
 //@     elseif r.filler ~= "threads" and #r.tensor > 0 then
 ${r.name}_position ${r.name}_next = {0, 0}, ${r.name}_oldest = {0, 0};
 u32 ${r.name}_stage = 0;
+//@         local asked = false
+//@         for _, s in ipairs(model.role.consumer.step) do asked = asked or s.op == "ask" and s.ring == r.name end
+//@         if asked then
+bool ${r.name}_came = false; // the next stage is known to be full
+//@         end
 //@     end
 //@ end
 //@ for _, mma in ipairs(model.mma) do

@@ -21,7 +21,7 @@
 //@ end
 //@ -- Where wgmma reads, its wait is every thread's; where threads read, a warp's first lane waits for the others.
 //@ -- fenced: by a step of their own, which stands in front of the release.
-//@ local full_phase, empty_phase, expected, threads_read, fenced = 0, 1, ring.tx_bytes, true, false
+//@ local full_phase, empty_phase, expected, threads_read, fenced, asked = 0, 1, ring.tx_bytes, true, false, false
 //@ for _, role in ipairs(roles) do
 //@     local steps = role.step
 //@     for i = 1, #steps do
@@ -31,6 +31,7 @@
 //@         elseif op == "expect" then expected = step.ring == ring.name and step.count or expected
 //@         elseif op == "read" and step.count > 0 then threads_read = false
 //@         elseif op == "fill" and has(step, "place") then several = true
+//@         elseif op == "ask" then asked = asked or step.ring == ring.name
 //@         elseif op == "fence_async" then fenced = fenced or step.call == ring.name .. "_read" end
 //@     end
 //@ end
@@ -111,6 +112,23 @@ __device__ __forceinline__ void ${ring.name}_expect(${ring.name}_position p)
 }
 //@ end
 
+//@ if asked then
+// Drainer: whether the stage has arrived already.
+//@ op ask ring = ring.name, phase = full_phase
+__device__ __forceinline__ void ${ring.name}_ask(${ring.name}_position p, bool &came)
+{
+    came = barrier_is_over(${ring.name}_full(p.stage), p.phase ^ ${full_phase});
+}
+
+// Drainer: the stage has arrived. came: who asked knows that it has.
+//@ op wait_full ring = ring.name, phase = full_phase
+__device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p, bool &came${line})
+{
+    barrier_wait_unless(came, ${ring.name}_full(p.stage), p.phase ^ ${full_phase}${at_full});
+    came = false; // of the next stage nothing is known
+}
+
+//@ else
 // Drainer: the stage has arrived.
 //@ op wait_full ring = ring.name, phase = full_phase
 __device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p${line})
@@ -118,6 +136,7 @@ __device__ __forceinline__ void ${ring.name}_wait_full(${ring.name}_position p${
     barrier_wait(${ring.name}_full(p.stage), p.phase ^ ${full_phase}${at_full});
 }
 
+//@ end
 //@ if fenced then
 // Drainer, every thread: what it has read of the stage is read before the next bulk copy writes there, which would else
 // overtake the reads: an arrival alone does not hold it back (seen on an H200).

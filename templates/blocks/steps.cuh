@@ -1161,6 +1161,11 @@ const int ${name} = ${value};
 //@     return all
 //@ end
 //@ -- The dot's operands are found in the turn before.
+//@ local function is_asked(ring)
+//@     local asked = false
+//@     for _, s in ipairs(role.step) do asked = asked or s.op == "ask" and s.ring == ring end
+//@     return asked
+//@ end
 //@ local function is_early(name) return has(model, "early") and has(model.early, name) end
 //@ -- The elements that are sent into the stage which step `number` waits for: under way while it does.
 //@ local function element_reads(number)
@@ -1913,8 +1918,11 @@ ${call}(${ring}_fill);
 //@         end
 //@     elseif op == "wait_full" and ring == source then
 ${call}(${ring}_next, consumer);
+//@     elseif op == "ask" then
+${call}(${ring}_next, ${ring}_came);
 //@     elseif op == "wait_full" then
-${call}(${ring}_next);
+//@         local came = is_asked(ring) and ", " .. ring .. "_came" or ""
+${call}(${ring}_next${came});
 ${ring}_stage = ${ring}_next.stage;
 ${ring}_advance(${ring}_next);
 //@         for _, mma in ipairs(model.mma) do

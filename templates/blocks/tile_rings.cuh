@@ -73,8 +73,16 @@
 //@     end
 //@ end
 //@ remote = remote or parts ~= nil
+//@ local asked = false
+//@ for _, role in ipairs(plan.role) do
+//@     for _, step in ipairs(role.step) do asked = asked or step.op == "ask" end
+//@ end
 //@ include "blocks/mbarrier.cuh" remote = remote
 
+//@ if asked then
+//@ include "blocks/mbarrier_asked.cuh"
+
+//@ end
 //@ if remote and own then
 //@ include "blocks/mbarrier_own.cuh"
 

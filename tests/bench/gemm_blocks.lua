@@ -72,7 +72,13 @@ c("blocks_256_narrow", tall(), "narrow") -- stores of 32 columns: a stage more, 
 c("only_a_256", tall(), "a")
 c("only_b_256", tall(), "b")
 c("two_level_256", tall(), "none")
--- Nor those of 64 rows and 256 columns: one half of the columns after the other.
+-- Two blocks a multiprocessor, each of one consumer: one's results go out while the other multiplies.
+c("blocks_pair", { pipeline = { consumers = 1 }, schedule = { blocks = 2, order = "column" } }, "narrow")
+c("blocks_192", { tile = { m = 192, n = 128, k = 128 } })
+c("blocks_n192", { tile = { m = 128, n = 192, k = 128 } })
+c("blocks_136", { tile = { m = 256, n = 136, k = 128 } }) -- two waves of 2112 columns
+c("blocks_64", { tile = { m = 128, n = 64, k = 128 } })
+-- Nor do registers hold the products of 64 rows and 256 columns: one half of the columns after the other.
 local function wide(more)
   local f = { tile = { m = 128, n = 256, k = 128 } }
   for name, value in pairs(more or {}) do f[name] = value end
@@ -84,12 +90,6 @@ c("blocks_n256_16", wide { schedule = { order = "grouped", group = 16 } })
 c("blocks_n256_n2", wide { cluster = { m = 1, n = 2 } })
 c("blocks_n256_turns", wide { pipeline = { turns = true } })
 c("blocks_n256_narrow", wide { schedule = { order = "column" } }, "narrow")
--- Two blocks a multiprocessor, each of one consumer: one's results go out while the other multiplies.
-c("blocks_pair", { pipeline = { consumers = 1 }, schedule = { blocks = 2, order = "column" } }, "narrow")
-c("blocks_192", { tile = { m = 192, n = 128, k = 128 } })
-c("blocks_n192", { tile = { m = 128, n = 192, k = 128 } })
-c("blocks_136", { tile = { m = 256, n = 136, k = 128 } }) -- two waves of 2112 columns
-c("blocks_64", { tile = { m = 128, n = 64, k = 128 } })
 c("only_a", {}, "a")
 c("only_b", {}, "b")
 c("old_layout", {}, "old")

@@ -116,10 +116,10 @@ broken() {
     ok $? "$1: $2" "$work/out"
 }
 broken "rows are read before their stage is full" UNORDERED-READ \
-    '/ab_wait_full\(ab_next\);/ { print "rows_rows(rows_row, ab_next.stage, first_row);" }
+    '/ab_wait_full\(ab_next, ab_came\);/ { print "rows_rows(rows_row, ab_next.stage, first_row);" }
      /^ *rows_rows\(/ { next }' late
 broken "the element is read before its stage is full" UNORDERED-READ \
-    '/ab_wait_full\(ab_next\);/ { print "one_rows(one_row, ab_next.stage);" }
+    '/ab_wait_full\(ab_next, ab_came\);/ { print "one_rows(one_row, ab_next.stage);" }
      /^ *one_rows\(/ { next }' late
 broken "rows are read behind the release" 'UNORDERED-WRITE\|UNORDERED-READ\|PROXY-FENCE' \
     '{ print } /^ *ab_release\(/ { print "rows_rows(rows_row, ab_stage, first_row);" } { next }' late
@@ -141,6 +141,10 @@ broken "the turn takes the number of the block before" 'FAILED' '/^ *one_send\(a
 broken "operands do not go on to the next stage" 'FAILED\|UNORDERED\|REG-IN-FLIGHT' '/^ *mma_dot_advance\(dot/ { next }'
 broken "operands go on beyond the last stage" 'FAILED\|UNORDERED\|UNINIT\|BOUNDS' \
     '/^ *mma_dot_advance\(dot/ { sub(/ab_next.stage == 0/, "false") }'
+broken "the stage that is read now is asked for, not the next" 'UNORDERED-READ\|UNINIT' \
+    '/^ *ab_ask\(ab_next/ { sub(/ab_next/, "ab_oldest") }' late
+broken "the answer is taken for yes" UNORDERED-READ '/^ *came = barrier_is_over\(/ { sub(/=.*/, "= true;") }' late
+broken "the other parity is asked for" UNORDERED-READ '/^ *came = barrier_is_over\(/ { sub(/p.phase/, "p.phase ^ 1") }' late
 of_kernel by_block_two_sums
 nth() { printf '/^ *%s\(.*\);/ && ++n == %s { ' "$1" "$2"; }
 for which in 1 2 4; do # behind the second's sum stands the fence of the first's next block, too

@@ -199,6 +199,7 @@ static void due(const struct walk *x, const struct plan_step *s, int *first, int
 {
     switch (s->op) {
     case PLAN_WAIT_FULL:
+    case PLAN_ASK:
         *first = *last = x->ring[s->ring].taken;
         return;
     case PLAN_READ:

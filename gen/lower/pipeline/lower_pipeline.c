@@ -617,7 +617,8 @@ static int memory_and_roles(struct pipeline *x)
     x->d.crowded = crowded(x);
     status = derive_steps(&x->d);
     status = status ? status : pipeline_memory(x);
-    return status ? status : pipeline_early_operands(x);
+    status = status ? status : pipeline_early_operands(x);
+    return status ? status : pipeline_ask(x);
 }
 
 /* ---- the Plan ---------------------------------------------------------------------------------------------------- */

@@ -264,10 +264,10 @@ int pipeline_elements(struct pipeline *x);
 int pipeline_polynomial(struct pipeline *x);
 int pipeline_check_elements(const struct pipeline *x); /* that steps can read them; 0, 1, 3 */
 
-/* ---- pipeline_operands.c ----------------------------------------------------------------------------------------- */
+/* ---- pipeline_operands.c, pipeline_ask.c: once the steps are there; 0 or 3 --------------------------------------- */
 
-/* early.NAME for each dot whose operands are found in the turn before. Once the steps are there. 0 or 3. */
-int pipeline_early_operands(struct pipeline *x);
+int pipeline_early_operands(struct pipeline *x); /* early.NAME: operands are found in the turn before */
+int pipeline_ask(struct pipeline *x);            /* and asked for there */
 
 /* ---- pipeline_memory.c: sums in tensor memory, nothing where there is none --------------------------------------- */
 

@@ -244,6 +244,10 @@ PLANT(no_read)
 {
     sample_drop(p, 1, sample_find(p, 1, PLAN_READ, 1));
 }
+PLANT(asks_alone)
+{
+    p->role[1].step[sample_find(p, 1, PLAN_WAIT_FULL, 0)].op = PLAN_ASK;
+}
 PLANT(consumer_expects)
 {
     sample_insert(p, 1, sample_find(p, 1, PLAN_WAIT_FULL, 0), p->role[0].step[sample_find(p, 0, PLAN_EXPECT, 0)]);
@@ -376,6 +380,7 @@ static const struct planted planted[] = {
     {"expect dropped", SM90, no_expect, PRODUCER "stage 0, step 4 A_load", "PROTOCOL-ARRIVALS", false},
     {"a copy dropped", SM90, no_fill, PRODUCER "stage 0, step 5 A_load", "PROTOCOL-BYTES", false},
     {"a read dropped", SM90, no_read, CONSUMER "stage 0, step 4 A_desc", "PROTOCOL-ORDER", true},
+    {"asked for, not waited for", SM90, asks_alone, CONSUMER "stage 0, step 3 ab_wait_full", "PROTOCOL-ROLES", true},
     {"a consumer arrives on full", SM90, consumer_expects, CONSUMER "stage 0, step 3 ab_expect", "PROTOCOL-ROLES",
      true},
     {"the producer arrives on empty", SM90, producer_releases, PRODUCER "stage 0, step 7 ab_release", "PROTOCOL-ROLES",

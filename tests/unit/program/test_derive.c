@@ -104,13 +104,13 @@ static void test_gemm(void **state)
            "ab_release D[ d_wait d_barrier D_write d_fence d_barrier D_store ] ] d_wait_0 ");
 }
 
-/* A consumer that has its turn issues its dot, passes the turn on, and then takes what the dot gave. */
+/* A consumer that has its turn issues its dot, passes the turn on, asks for a stage, and takes what the dot gave. */
 static void test_turns(void **state)
 {
     (void)state;
     expect(&gemm, "gemm_program_turns", "consumer",
            "turn_pass tiles[ evaluate:carried1 k[ ab_wait_full turn_wait mma_fence dot mma_commit turn_pass "
-           "mma_wait_0 ab_release evaluate:carried1 ] D[ d_wait d_barrier D_write d_fence d_barrier D_store ] ] "
+           "ab_ask mma_wait_0 ab_release evaluate:carried1 ] D[ d_wait d_barrier D_write d_fence d_barrier D_store ] ] "
            "turn_wait d_wait_0 ");
 }
 
@@ -764,7 +764,7 @@ static void test_by_block(void **state)
         struct plan p;
         plan_of(&p, &along, i ? "by_columns_masks" : "by_block_masks");
         char *text = story(&p, "consumer");
-        assert_non_null(strstr(text, "mma_wait_0 evaluate:carried1 mma_fence dot mma_commit mma_wait_0 ab_release"));
+        assert_non_null(strstr(text, "mma_wait_0 evaluate:carried1 mma_fence dot mma_commit ab_ask mma_wait_0 ab_r"));
         assert_true(p.mma[0].n == 128 && p.mma[0].blocks_m == 2 - i && p.mma[0].blocks_n == 1 + i);
         free(text);
         plan_free(&p);

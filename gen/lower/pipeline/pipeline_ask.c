@@ -1,0 +1,93 @@
+/* Whether a stage is full is known to a thread some 40 to 80 clocks after it asks, on an H200, however long it has been
+ * full. A turn that waits for its own dot, computes, and then waits for the next stage has nothing on the tensor cores
+ * meanwhile. So such a turn asks while its dot still runs, and the wait is left out where the answer was yes.
+ */
+#include "lower/family.h"
+#include "lower/pipeline/pipeline.h"
+
+#include <string.h>
+
+static bool computes(const struct plan_step *s)
+{
+    return s->op == PLAN_TOUCH && s->call;
+}
+
+/* The wait of the same turn, or of the one before, in front of arithmetic behind which the stage is taken, with no dot
+ * in between; -1: there is none. `wait` takes the stage, in the body of the loop that steps first and end enclose. */
+static int asked_in_front_of(const struct plan_role *role, int first, int end, int wait)
+{
+    bool computed = false;
+    int at = wait, inner = 0;
+    for (int i = 0; i < end - first - 2; i++) {
+        at = at - 1 > first ? at - 1 : end - 1;
+        const struct plan_step *s = &role->step[at];
+        inner += s->op == PLAN_END ? 1 : s->op == PLAN_LOOP || s->op == PLAN_WHEN ? -1 : 0;
+        if (s->op == PLAN_LOOP || s->op == PLAN_MMA || (s->op == PLAN_WAIT_FULL && s->ring == role->step[wait].ring))
+            return -1;
+        computed = computed || computes(s);
+        if (s->op == PLAN_MMA_WAIT && inner == 0)
+            return computed && s->count == 0 ? at : -1;
+    }
+    return -1;
+}
+
+/* The loop right around the step, where its turns are all of one kind; -1: there is none. */
+static int loop_around(const struct plan_role *role, int step)
+{
+    int inner = 0, at = step - 1;
+    for (; at >= 0; at--) {
+        const enum plan_op op = role->step[at].op;
+        if (op == PLAN_END)
+            inner++;
+        else if ((op == PLAN_LOOP || op == PLAN_WHEN) && inner-- == 0)
+            break;
+    }
+    return at >= 0 && role->step[at].op == PLAN_LOOP && !role->step[at].share && !role->step[at].kept ? at : -1;
+}
+
+static int end_of(const struct plan_role *role, int loop)
+{
+    int inner = 0, at = loop;
+    for (; at < role->step_count; at++) {
+        const enum plan_op op = role->step[at].op;
+        inner += op == PLAN_LOOP || op == PLAN_WHEN ? 1 : op == PLAN_END ? -1 : 0;
+        if (inner == 0)
+            break;
+    }
+    return at;
+}
+
+static bool skips(const struct plan_role *role, int ring)
+{
+    bool found = false;
+    for (int i = 0; i < role->step_count; i++)
+        found = found || (role->step[i].op == PLAN_SKIP && role->step[i].ring == ring);
+    return found;
+}
+
+int pipeline_ask(struct pipeline *x)
+{
+    struct plan_role *role = x->d.consumer;
+    /* Where lanes wait for numbers of their own they do not all wait for the same. */
+    for (int wait = 0; wait < role->step_count && !x->l->arch->tensor_columns && !x->d.lane; wait++) {
+        const int ring = role->step[wait].ring, loop = loop_around(role, wait);
+        if (role->step[wait].op != PLAN_WAIT_FULL || x->plan->ring[ring].filler != PLAN_FILL_BULK || loop < 0 ||
+            skips(role, ring))
+            continue;
+        const int at = asked_in_front_of(role, loop, end_of(role, loop), wait);
+        if (at < 0)
+            continue;
+        struct plan_step ask = {.op = PLAN_ASK,
+                                .ring = ring,
+                                .tensor = -1,
+                                .phase = role->step[wait].phase,
+                                .call = plan_text(x->plan, "%s_ask", x->plan->ring[ring].name),
+                                .why = "the answer takes as long as some arithmetic: in front of the wait, not behind"};
+        if (!ask.call || family_add_step(x->plan, role, ask))
+            return 3;
+        memmove(role->step + at + 1, role->step + at, sizeof *role->step * (size_t)(role->step_count - 1 - at));
+        role->step[at] = ask;
+        wait += at <= wait;
+    }
+    return 0;
+}
