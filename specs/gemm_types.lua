@@ -27,9 +27,21 @@ kernel "gemm_fp8_rows" {
   epilogue = function(acc, t) return acc * (t.a_scale * t.b_scale) end,
 }
 
+-- A row's number times the scale of B in a column, one for each 128. A tile begins at a multiple of the power of two
+-- that divides its width: it lies in one block of columns; in two, of which the second begins at a column that is known
+-- where 128 divides the tile; or in more.
+local function scaled(row, t, at, tile, block)
+  local first, power = at.n // 128, tile.n & -tile.n
+  if 128 % tile.n == 0 then return row * t.b_scale[first][block] end
+  if tile.n > 128 + power then return row * t.b_scale[(at.n + column()) // 128][block] end
+  local second, other = 128, min(first + 1, (N - 1) // 128)
+  if power < 128 then second = 128 - at.n % 128 end
+  return where(lt(column(), second), row * t.b_scale[first][block], row * t.b_scale[other][block])
+end
+
 -- One scale for each 128 elements along k of a row of A, and for each 128 x 128 of B. A stage's product is summed by
 -- the tensor cores, scaled, and added to a sum in fp32, which so is one of all its bits. Of 256 rows registers do not
--- hold both: Hopper multiplies 64 rows of a consumer at a time.
+-- hold both: Hopper multiplies 64 rows of a consumer at a time, and of 256 columns 128.
 kernel "gemm_fp8_blocks" {
   axes    = "m n k",
   grid    = { m = M, n = N },
@@ -45,7 +57,7 @@ kernel "gemm_fp8_blocks" {
     local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
       local along, block = span(k, tile.k), k // 128
       local part = dot(load(t.A, m, along), load(t.B, n, along):t())
-      return sum + part * (load(t.a_scale, block, m):t() * t.b_scale[at.n // 128][block])
+      return sum + part * scaled(load(t.a_scale, block, m):t(), t, at, tile, block)
     end)
     store(t.D, m, n, sum)
   end,

@@ -29,6 +29,7 @@ struct fragment {
     bool lanes;          /* the value is of columns, of which each lane computes its own */
     bool shuffled;       /* columns' values that other lanes hold were spelled */
     const char *element; /* text behind the name of a fragment's place, NULL: a name for the element itself */
+    int columns;         /* of the block of columns that the step is of; 0: it is of all */
     bool pairs;          /* elements are read beside their neighbours, where that can be */
     int *guard;          /* by node: the condition under which it is read; NULL */
     bool lines;          /* integers that go by the column are read from a line: see fragment_is_line */
@@ -269,6 +270,8 @@ static void leaf(void *context, const struct expr_node *n, const char *const *at
             f->shuffled = f->shuffled || !f->lanes;
             text_format(out, f->lanes ? "%s[i]" : "__shfl_sync(~0u, %s[pair / 4], pair %% 4 * 8 + first_column + lane)",
                         p->place[n->integer].name);
+        } else if (p->place[n->integer].block && f->element == whole_element && f->columns) {
+            text_format(out, "%s[0][pair %% %d * 4 + half * 2 + lane]", p->place[n->integer].name, f->columns / 8);
         } else if (p->place[n->integer].block && f->element == whole_element)
             text_format(out, "%s%s", p->place[n->integer].name, block_element);
         else
@@ -395,6 +398,7 @@ static void ask(lua_State *L, struct fragment *f, const char *part, struct quest
     if (strcmp(part, "held") == 0)
         f->element = NULL;
     f->lines = fragment_takes_lines(step);
+    f->columns = step->op == PLAN_TOUCH && step->block ? step->cols : 0;
     f->line[0].arena = f->line[1].arena = emit_helper_arena(L);
     f->lanes = step->place && p->place[plan_number(step->place)].kind == PLAN_PLACE_COLUMNS;
     f->pairs = step->op == PLAN_WRITE || fragment_packs(p, step) || fragment_reads_ahead(step) ||

@@ -1,6 +1,6 @@
 /* The checks of places and of what steps name beside rings: rules PLACE (places), NODE (expressions of steps), SLICE
- * (rows of a tile that an instruction takes from a computed one on), and BARRIER for hardware barriers that each
- * instance has one of. */
+ * (rows of a tile that an instruction takes from a computed one on), BLOCK (of rows or columns, that a step is of
+ * alone), and BARRIER for hardware barriers that each instance has one of. */
 #include "plan/plan.h"
 
 #include <stdarg.h>
@@ -120,6 +120,28 @@ static void check_first_row(const struct plan *p, int role, int step, struct dia
                        t->name, (long long)by, GROUP);
 }
 
+/* The instruction has the block that it multiplies alone, and the place the columns that are computed. */
+static void check_block(const struct plan *p, int role, int step, struct diag_set *diags)
+{
+    const struct plan_step *s = &p->role[role].step[step];
+    const int block = plan_number(s->block), place = plan_number(s->place);
+    if (!s->block)
+        return;
+    if (s->op == PLAN_MMA && s->count >= 0 && s->count < p->mma_count) {
+        const struct plan_mma *mma = &p->mma[s->count];
+        const int all = mma->blocks_m * mma->blocks_n;
+        if (block < 0 || block >= all)
+            protocol_fault(p, diags, role, -1, step, "BLOCK", "multiplies block %d of %d; write 0 to %d", block, all,
+                           all - 1);
+    }
+    if (s->op == PLAN_TOUCH && s->cols > 0 && place >= 0 && place < p->place_count) {
+        const int columns = p->place[place].cols, all = columns / s->cols;
+        if (block < 0 || block >= all)
+            protocol_fault(p, diags, role, -1, step, "BLOCK", "computes block %d of %d columns, and %s has %d", block,
+                           s->cols, p->place[place].name, columns);
+    }
+}
+
 void plan_check_places(const struct plan *p, int named_barriers, struct diag_set *diags)
 {
     for (int i = 0; i < p->place_count; i++)
@@ -129,6 +151,7 @@ void plan_check_places(const struct plan *p, int named_barriers, struct diag_set
             const struct plan_step *step = &p->role[r].step[s];
             check_nodes(p, r, s, diags);
             check_first_row(p, r, s, diags);
+            check_block(p, r, s, diags);
             if ((step->op != PLAN_BARRIER && step->op != PLAN_BARRIER_ARRIVE) || step->count < 0 ||
                 step->count >= p->barrier_count)
                 continue;

@@ -80,7 +80,8 @@ struct plan_step {
                   MMA: enum plan_start */
     int less;  /* LOOP: trips that are peeled off */
     int most;  /* LOOP: more trips than these are never left for it; 0: not known */
-    int block; /* MMA, TOUCH: plan_some(block of an executor's rows) that it is of alone; 0: all blocks */
+    int block; /* MMA, TOUCH: plan_some(block of an executor's rows) that it is of alone; 0: all blocks. Of columns,
+                  where the instruction has blocks_n, and a TOUCH `cols`, of one block */
     int part;  /* LOOP right in one of a count: its trips end behind (that one's trip + 1) / part of all; 0: it takes
                   all. WHEN with a late place: chunks go out within the first 1 / part of the trips; 0: one a trip */
     int share; /* LOOP: instances that take its turns in turn; 0: each instance takes all */
@@ -162,7 +163,8 @@ struct plan_place {
     int turns;      /* tiles of so many turns of a loop that are held at once; 0: one */
     bool packed;    /* elements lie as in memory, a vector in whole words */
     bool narrow;    /* whole numbers of 32 bits, computed as such */
-    bool block;     /* of an executor's blocks of rows it holds one at a time: of the one that a step names */
+    bool block;     /* of an executor's blocks of rows, or of columns, it holds one at a time: of the one that a step
+                       names */
     int more;       /* a window on a tensor: each thread has so many rows more, below its own */
 };
 

@@ -62,7 +62,8 @@ static double rated_clocks(const struct plan *plan, const struct plan_step *step
     if (!arch || !arch->tensor_flops || step->count < 0 || step->count >= plan->mma_count)
         return 0;
     const struct plan_mma *mma = &plan->mma[step->count];
-    double flops = 2.0 * mma->m * mma->n * mma->k * (step->block ? 1 : mma->blocks_m) * mma->blocks_n * mma->k_steps;
+    const int blocks = step->block ? 1 : mma->blocks_m * mma->blocks_n;
+    double flops = 2.0 * mma->m * mma->n * mma->k * blocks * mma->k_steps;
     return flops * tw_dtype_info(mma->operand[0].dtype)->bits / 16 / arch->tensor_flops;
 }
 

@@ -156,7 +156,8 @@ static struct cost cost_of(const struct plan *p, const int64_t *symbol, const st
             case PLAN_MMA:
                 if (s->count >= 0 && s->count < p->mma_count)
                     add_mma(&cost, p, &p->mma[s->count], r,
-                            here * role->instances / (s->block ? p->mma[s->count].blocks_m : 1));
+                            here * role->instances /
+                                (s->block ? p->mma[s->count].blocks_m * p->mma[s->count].blocks_n : 1));
                 break;
             default:
                 break;

@@ -180,8 +180,12 @@ ${place.name}[block][pair * 2 + half] = pack_${place.dtype}(value[0], value[1]);
 //@     local text, place = fragment_step(role.name, number), model.place[step.place]
 //@     local rows, elements, value, kind = text.at[2], text.at[3], text.value, place.kind
 //@     local uniform, pairs = text.at[1], place.cols // 8 // across_warps
-//@     -- A step that is of one block of rows alone computes that one.
+//@     -- A step that is of one block alone, of rows or of columns, computes that one.
+//@     local across = has(step, "cols") and has(step, "block") and step.cols // 8 or 0
 //@     local block, end_block = opt(step, "block", 0), has(step, "block") and step.block + 1 or blocks
+//@     local first, end_pair = across * block * 2, across > 0 and across * end_block or pairs
+//@     if across > 0 then block, end_block = 0, blocks end
+//@     local first_sum = first * 2
 //@     local given = has(model, "given") and has(model.given, place.name)
 //@     if uniform ~= "" or given then
 {
@@ -207,7 +211,7 @@ for (int i = 0; i < ${place.registers}; ++i) {
 #pragma unroll
 for (int block = ${block}; block < ${end_block}; ++block)
     #pragma unroll
-    for (int part = 0; part < ${pairs} * 2; ++part) {
+    for (int part = ${first}; part < ${end_pair} * 2; ++part) {
         const int pair = part / 2, half = part % 2;
 //@         if text.row then
         const int row = first_row + block * ${height} + half * 8;
@@ -258,7 +262,7 @@ for (int block = ${block}; block < ${end_block}; ++block)
         }
 //@         else
         #pragma unroll
-        for (int i = 0; i < ${pairs} * 2; ++i) {
+        for (int i = ${first}; i < ${end_pair} * 2; ++i) {
             const int pair = i / 2, lane = i % 2;
 //@             if text.column then
             const int column = pair * 8 + first_column + lane;
@@ -278,7 +282,7 @@ for (int block = ${block}; block < ${end_block}; ++block)
 #pragma unroll
 for (int block = ${block}; block < ${end_block}; ++block)
     #pragma unroll
-    for (int i = 0; i < ${pairs} * 4; ++i)
+    for (int i = ${first_sum}; i < ${end_pair} * 4; ++i)
         asm volatile("" : "${bound}"(${place.name}[block][i]));
 //@     end
 //@     if given then

@@ -10,13 +10,15 @@
 //@ -- early: stages of the ring of both operands, where these are found before their stage is full; 0: they are not.
 //@ param fresh bool
 //@ param early int
-//@ -- apart: each block of rows is multiplied by itself, which the caller names. All go into the same registers: as
-//@ -- outputs alone each would have its own, and the compiler add one's beside the products of the next.
+//@ -- apart: each block of rows, or of columns where there are several, is multiplied by itself, which the caller
+//@ -- names. All go into the same registers: as outputs alone each would have its own, and the compiler add one's
+//@ -- beside the products of the next.
 //@ param apart bool
 //@ local A, B = mma.operand[1], mma.operand[2]
 //@ local a, b = A.tensor and tensors[A.tensor], tensors[B.tensor]
 //@ local name, registers, steps = "mma_" .. mma.name, mma.n // 2, mma.k_steps
 //@ local all, blocks = mma.blocks_m, apart and 1 or mma.blocks_m -- of a warpgroup, of one statement
+//@ local across = mma.blocks_n > 1 -- blocks are of columns
 //@ local inputs = ptx_type(A.dtype) .. "." .. ptx_type(B.dtype)
 //@ local whole, sums = mma.accumulator == "int32", ctype(mma.accumulator)
 //@ local sum, bound = ptx_type(mma.accumulator), whole and "r" or "f"
@@ -60,7 +62,8 @@
 //@ local first = a and "u32 a_stage" or "const u32 (&a)[" .. blocks .. "][" .. steps * 4 .. "]"
 //@ if early > 0 then first = "u32 a" end
 //@ local last = (a and early == 0 and ", u32 warpgroup" or "") .. (apart and ", u32 block" or "")
-//@ local of = apart and "one block of this warpgroup's rows" or "this warpgroup's rows"
+//@ local of = across and "one block of columns, of this warpgroup's rows" or
+//@     apart and "one block of this warpgroup's rows" or "this warpgroup's rows"
 //@ local second = early > 0 and "b" or "b_stage"
 
 // The registers of d in the statement below, by 64 rows.
@@ -97,18 +100,20 @@ __device__ __forceinline__ void ${name}(${sums} (&d)[${blocks}][${registers}], $
 {
 //@ if early > 0 then
 //@     local a_code, b_code = swizzle(a.swizzle).wgmma, swizzle(b.swizzle).wgmma
-//@     local tile = apart and "a + block * " .. A.block_bytes // 16 or "a"
+//@     local tile = apart and not across and "a + block * " .. A.block_bytes // 16 or "a"
+//@     local second_tile = across and "b + block * " .. B.block_bytes // 16 or "b"
     const u64 a_tile = matrix_descriptor_from(${tile}, ${A.stride_bytes}, ${a_code});
-    const u64 b_tile = matrix_descriptor_from(b, ${B.stride_bytes}, ${b_code});
+    const u64 b_tile = matrix_descriptor_from(${second_tile}, ${B.stride_bytes}, ${b_code});
 //@ else
 //@ if a then
 //@     local code = swizzle(a.swizzle).wgmma
-//@     local below = apart and "(warpgroup * " .. all .. " + block)" or "warpgroup * " .. all
+//@     local below = apart and not across and "(warpgroup * " .. all .. " + block)" or "warpgroup * " .. all
     u32 a = shared_address(${a_offset} + a_stage * ${a.tile_bytes}) + ${below} * ${A.block_bytes};
     u64 a_tile = matrix_descriptor(a, ${A.leading_bytes}, ${A.stride_bytes}, ${code});
 //@ end
 //@ local code = swizzle(b.swizzle).wgmma
-    u32 b = shared_address(${b_offset} + b_stage * ${b.tile_bytes});
+//@ local beside = across and " + block * " .. B.block_bytes or ""
+    u32 b = shared_address(${b_offset} + b_stage * ${b.tile_bytes})${beside};
     u64 b_tile = matrix_descriptor(b, ${B.leading_bytes}, ${B.stride_bytes}, ${code});
 //@ end
     asm volatile("{\n"

@@ -14,6 +14,7 @@ local function of_columns(t, at, tile, block, row)
   while tile.n % group > 0 do group = group // 2 end
   local one, other = t.b_scale[at.n // 128][block], t.b_scale[min(last, (N - 1) // 128)][block]
   local first = lt(column() // group, (128 - at.n % 128) // group)
+  if group == 128 then first = lt(column(), 128) end
   if tile.n < 192 then return row * where(first, one, other) end -- fewer registers
   return where(first, row * one, row * other)
 end
@@ -77,6 +78,18 @@ c("blocks_192", { tile = { m = 192, n = 128, k = 128 } })
 c("blocks_n192", { tile = { m = 128, n = 192, k = 128 } })
 c("blocks_136", { tile = { m = 256, n = 136, k = 128 } }) -- two waves of 2112 columns
 c("blocks_64", { tile = { m = 128, n = 64, k = 128 } })
+-- Nor do registers hold the products of 64 rows and 256 columns: one half of the columns after the other.
+local function wide(more)
+  local f = { tile = { m = 128, n = 256, k = 128 } }
+  for name, value in pairs(more or {}) do f[name] = value end
+  return f
+end
+c("blocks_n256", wide())
+c("blocks_n256_column", wide { schedule = { order = "column" } })
+c("blocks_n256_16", wide { schedule = { order = "grouped", group = 16 } })
+c("blocks_n256_n2", wide { cluster = { m = 1, n = 2 } })
+c("blocks_n256_turns", wide { pipeline = { turns = true } })
+c("blocks_n256_narrow", wide { schedule = { order = "column" } }, "narrow")
 c("only_a", {}, "a")
 c("only_b", {}, "b")
 c("old_layout", {}, "old")

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Numbers that come in the stage of the tiles that a turn multiplies, on the emulator, hazards strict; which do and which
-# do not; and what it says of a text in which one is read too early or too late, comes to another place, or its bytes are
-# not counted. TAP on stdout.
+# do not; products that are made block by block; and what it says of a text in which one is read too early or too late,
+# comes to another place, or its bytes are not counted. TAP on stdout.
 #   usage: tests/emu/along.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU.
 set -u
 program=${1:-build/tilewright}
@@ -47,6 +47,8 @@ along_twice one_rows one_send rows_load rows_rows
 along_not_thrice one_next rows_load rows_rows
 by_block one_rows one_send rows_load rows_rows
 by_block_twice one_rows one_send rows_load rows_rows
+by_columns one_rows one_send rows_load rows_rows
+by_columns_choice one_rows one_send rows_load rows_rows
 along_items one_next rows_load rows_rows
 along_not_aligned rows_next
 kernels
@@ -69,7 +71,33 @@ by_block_masks 2
 by_block_resident 2
 by_block_three 3
 by_block_two_sums 4
+by_columns 2
+by_columns_choice 2
+by_columns_turns 2
+by_columns_one 2
+by_columns_three 2
+by_columns_items 2
+by_columns_masks 2
+by_columns_deep 2
+by_columns_lying 2
+by_columns_fp8 2
+by_columns_two_sums 4
 kernels
+for kernel in by_columns_choice by_columns_choices; do
+    "$program" gen "$spec" --kernel "$kernel" --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+    ! grep -q 'column [<>]' "$work/gen/$kernel.sm_90a.cu"
+    ok $? "$kernel: each half knows what its columns choose" "$work/out"
+done
+
+# The shipped product of blocks with scales, of which a tile of columns lies in one, in two, or in three.
+for n in 256 192 176 96 64; do
+    sed "s/arch *= {.*sm_100a = { asked = true } },/arch = { sm_90a = { tile = { m = 128, n = $n } } },/" \
+        specs/gemm_types.lua >"$work/gemm_types.lua"
+    ! cmp -s specs/gemm_types.lua "$work/gemm_types.lua" &&
+        "$program" run "$work/gemm_types.lua" --kernel gemm_fp8_blocks --device emu --arch sm_90a --hazards strict \
+            >"$work/out" 2>&1 && ! grep -q '^hazard' "$work/out"
+    ok $? "gemm_fp8_blocks of 128 x $n" "$work/out"
+done
 
 # A text by hand, in its folder: what NVRTC makes of it is kept by its content and its name.
 of_kernel() {
@@ -132,5 +160,20 @@ broken "a chunk is not fenced" PROXY-FENCE '/^ *d_fence\(\);/ { next }' late
 of_kernel by_block_two_sums
 broken "the first block is multiplied twice" FAILED "$(nth mma_dot 2) sub(/, 1, 0/, \", 0, 0\") }"
 broken "the second block goes on from the first" FAILED "$(nth mma_dot 2) sub(/, 1, 0/, \", 1, 1\") }"
+of_kernel by_columns_choice
+for which in 1 2; do
+    broken "half $which: no fence in front of its products" WGMMA-FENCE "$(nth mma_fence $which) next }"
+    broken "half $which: no wait in front of its sum" 'REG-IN-FLIGHT' "$(nth mma_wait_0 $which) next }"
+done
+broken "the stage is given back in front of the second half" UNORDERED \
+    "/^ *ab_release\\(/ { next } $(nth mma_dot 2) print \"ab_release(ab_oldest);\" }" late
+broken "the first half is multiplied twice" FAILED "$(nth mma_dot 2) sub(/, 1, 0/, \", 0, 0\") }"
+broken "the second half goes on from the first" FAILED "$(nth mma_dot 2) sub(/, 1, 0/, \", 1, 1\") }"
+broken "the second half begins 8 columns too early" FAILED \
+    '/b_tile = matrix_descriptor_from\(b \+ block/ { sub(/block \* [0-9]+/, "block * (1024 - 64)") }'
+broken "the second half takes the scale of the first" FAILED '/one_other\[0\]\[half\];/ { sub(/one_other/, "one_row") }
+     /rows_row\[0\]\[half\] \* one_other/ { sub(/one_other/, "one_row") }'
+broken "the second half is added to the first" FAILED '/for \(int i = 32; i < 64; \+\+i\)/ {
+         sub(/i = 32; i < 64/, "i = 0; i < 32") }'
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -79,7 +79,8 @@ end })
 -- with one of two scales for each half of the columns; masks; two sums, and consumers in turns.
 local tall = { m = 256, n = 128, k = 64 }
 along("by_block", { tile = tall, one = one, part = both, cluster = { m = 2 } })
-along("by_block_twice", { tile = tall, one = one, cluster = { m = 2 }, part = function(t, dot, row, at, block)
+along("by_block_twice", {
+  tile = { m = 256, n = 112, k = 64 }, one = one, cluster = { m = 2 }, part = function(t, dot, row, at, block)
   local other = t.one[min(at.n // 64 + 1, (N - 1) // 64)][block]
   return dot * (row * where(lt(column(), 64), t.one[at.n // 64][block], other))
 end })
@@ -91,6 +92,67 @@ along("by_block_pair", { tile = { m = 128, n = 128, k = 64 }, pipeline = { consu
 along("by_block_masks", { tile = tall, part = function(_, dot, row) local i = index()
   return where(le(i.n, i.m), dot * row, 0)
 end })
+-- Of one block of rows registers do not hold the product of all columns beside its sum: half of them after half. Which
+-- of two scales a half has is known where they meet in the middle, however it is asked; not in between.
+local wide = { m = 128, n = 256, k = 64 }
+local function halves(t, at, block, choose)
+  return choose(t.one[at.n // 64][block], t.one[min(at.n // 64 + 2, (N - 1) // 64)][block])
+end
+local function chosen(choose)
+  return function(t, dot, row, at, block) return dot * (row * halves(t, at, block, choose)) end
+end
+along("by_columns", { tile = wide, one = one, part = both, cluster = { m = 2 } })
+along("by_columns_choice", { tile = wide, one = one, cluster = { m = 2 }, part = chosen(function(low, high)
+  return where(lt(column(), 128), low, high)
+end) })
+along("by_columns_choices", { tile = wide, one = one, cluster = { m = 1, n = 2 }, part = chosen(function(low, high)
+  return where(ge(column(), 128), high, low) + where(gt(column(), 127), low, high) * 0.5
+    + where(le(column(), 127), low, -high) * 0.25 + where(gt(128, column()), high, -low) * 0.125
+    + where(le(128, column()), low, 1)
+end) })
+along("by_columns_between", {
+  tile = { m = 128, n = 224, k = 64 }, one = one, cluster = { m = 2 },
+  part = chosen(function(low, high) return where(lt(column(), 64), low, high) end),
+})
+along("by_columns_turns", { tile = wide, pipeline = { turns = true, stages = 2 } })
+along("by_columns_one", { tile = { m = 64, n = 256, k = 64 }, pipeline = { consumers = 1 }, cluster = { m = 1 },
+  schedule = { dynamic = true } })
+along("by_columns_three", { tile = { m = 64, n = 128, k = 64 }, pipeline = { consumers = 1 }, schedule = { blocks = 3 } })
+along("by_columns_items", { tile = { m = 64, n = 256, k = 64 }, pipeline = { mode = "items" } })
+along("by_columns_masks", { tile = wide, part = function(_, dot, row) local i = index()
+  return where(le(i.n, i.m), dot * row, 0)
+end })
+-- Operands of two spans along k; B with columns innermost; fp8.
+along("by_columns_deep", { tile = { m = 128, n = 256, k = 128 }, cluster = { m = 2 } })
+along("by_columns_lying", {
+  tile = wide, B = tensor { K, N, dtype = "bf16" }, cluster = { m = 2 },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
+      local s = span(k, tile.k)
+      return sum + dot(load(t.A, m, s), load(t.B, s, n)) * load(t.rows, k // 64, m):t()
+    end)
+    store(t.D, m, n, sum)
+  end,
+})
+along("by_columns_fp8", {
+  tile = { m = 128, n = 256, k = 128 }, A = tensor { M, K, dtype = "fp8_e4m3" }, B = tensor { N, K, dtype = "fp8_e5m2" },
+  one = one, part = both, cluster = { m = 2 }, run = { { M = 264, N = 264, K = 912 }, { M = 72, N = 40, K = 0 } },
+})
+along("by_columns_two_sums", {
+  tile = { m = 128, n = 128, k = 64 }, rows = false, C = tensor { N, K, dtype = "bf16" },
+  E = tensor { M, N, dtype = "bf16", out = true },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local first, second = loop("k", range(0, K, tile.k), { zeros(), zeros() }, function(k, first, second)
+      local s = span(k, tile.k)
+      local a = load(t.A, m, s)
+      return first + dot(a, load(t.B, n, s):t()) * 0.5, second - dot(a, load(t.C, n, s):t())
+    end)
+    store(t.D, m, n, first)
+    store(t.E, m, n, second)
+  end,
+})
 -- A is read again in each turn, and the next item's comes meanwhile.
 along("by_block_resident", {
   tile = { m = 256, n = 128 }, A = tensor { M, 64, dtype = "bf16" }, B = tensor { K, N, 64, dtype = "bf16" },

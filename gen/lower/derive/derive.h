@@ -31,7 +31,9 @@
  *
  * BY BLOCK. Where a turn adds a dot's product to a sum that it carries on, and registers do not hold the product of all
  * of a consumer's rows beside that sum, blocks of 64 rows are multiplied one after the other, each into the same
- * registers, and added when it is done. The products of other consumers run meanwhile.
+ * registers, and added when it is done. The products of other consumers run meanwhile. Of 64 rows alone the halves of
+ * the columns are such blocks. What is added of one is built for its columns: a choice of scales that meet in the
+ * middle is known.
  *
  * OVERLAP. An operand may be computed from several dots of its turn. Functions of the first are computed behind its
  * wait, while the last runs, into a place of their own. Stages that this wait frees are released behind them: the
@@ -108,7 +110,7 @@ struct derive_dot {
     bool resident;      /* A is loaded outside of the dot's loop, and stays in registers */
     bool converted;     /* A becomes the dot's dtype in registers */
     struct work_conversion conversion;
-    bool by_block; /* see BY BLOCK */
+    int by_block, columns; /* BY BLOCK: blocks, 0 where there are none; columns of each, 0 where they are of rows */
 };
 
 /* A stage that the consumers hold. */
@@ -155,6 +157,7 @@ struct derive {
     int ahead, before;     /* the dot that is moved into the turn before, and the one that it stands before; -1: none */
     int ahead_shift;       /* from one turn's loop variable to the next's */
     int shift;             /* of the turn that is walked beyond the loop's variable */
+    int column, columns;   /* the first of those for which a value is built, and how many; 0, 0: all */
     unsigned ahead_rings;  /* rings that it alone reads, as bits */
     int *home, home_count; /* by node of the work graph: plan_some(place) that it has whenever it has one */
     int *owner, owner_count; /* by place: node whose value is there; -1: nobody's */

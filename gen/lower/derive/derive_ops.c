@@ -81,7 +81,7 @@ static int make_room(struct derive *d)
     return last >= 0 ? derive_wait(d, last) : 0;
 }
 
-/* Issues the dot; block: plan_some(block of rows), of this one alone. */
+/* Issues the dot; block: plan_some(block), of this one alone. */
 static int issue(struct derive *d, int op, enum plan_start start, int shift, int block)
 {
     struct plan *p = d->work.l->plan;
@@ -112,7 +112,7 @@ static int issue(struct derive *d, int op, enum plan_start start, int shift, int
             newest = d->held[i].ring == r ? i : newest;
         if (newest >= 0 && !(counted >> r & 1)) {
             d->held[newest].group = d->groups;
-            d->held[newest].uses -= d->ring[r].inner < 0 && (!block || block == d->blocks);
+            d->held[newest].uses -= d->ring[r].inner < 0 && (!block || block == dot->by_block);
             counted |= 1u << r;
         }
         if (o == 1 || !dot->converted)
@@ -216,22 +216,27 @@ int derive_finish_dot(struct derive *d, int op)
 static int add_by_block(struct derive *d, int op)
 {
     const struct program *p = d->work.program;
+    const struct derive_dot *dot = &d->dot[op];
     const int loop = d->work.op[op].parent, which = plan_number(derive_summed_by(d, op));
     const int value = d->work.op[p->op[loop].end].value[which];
     int sum = 0, status = 0;
     for (int i = loop + 1; i < p->op[loop].end; i++)
         if (p->op[i].kind == PROGRAM_PARAM && p->op[i].loop == loop && p->op[i].which == which)
             sum = derive_home_of(d, d->work.op[i].leaf);
-    for (int block = 1; block <= d->blocks && !status; block++) {
-        status = derive_land(d, d->dot[op].place);
-        status = status ? status : issue(d, op, PLAN_FROM_ZERO, 0, block);
+    for (int block = 0; block < dot->by_block && !status; block++) {
+        status = derive_land(d, dot->place);
+        status = status ? status : issue(d, op, PLAN_FROM_ZERO, 0, plan_some(block));
         status = status ? status : derive_prepare(d, op, value);
+        d->column = block * dot->columns;
+        d->columns = dot->columns;
         const int node = status ? 0 : derive_built(d, op, value, 0, &status);
+        d->column = d->columns = 0;
         status = status ? status
                         : derive_pass(d, (struct plan_step){.op = PLAN_TOUCH,
                                                             .place = sum,
                                                             .node = node,
-                                                            .block = plan_some(block - 1),
+                                                            .block = plan_some(block),
+                                                            .cols = dot->columns,
                                                             .call = "evaluate"});
     }
     return status ? status : derive_own(d, sum, value);

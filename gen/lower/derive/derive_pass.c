@@ -7,6 +7,7 @@
 
 #include "lower/derive/derive_early.h"
 #include "lower/derive/derive_ops.h"
+#include "lower/derive/linear.h"
 #include "lower/family.h"
 
 enum {
@@ -385,6 +386,9 @@ static int build(struct build *b, int node)
     } else if ((d->unmasked || d->unmasked_low) && is_known(d, node)) {
         const struct expr_node yes = {.op = EXPR_CONST_INT, .type = EXPR_PRED, .arg = {-1, -1, -1}, .integer = 1};
         result = expr_add(g, &yes);
+    } else if (n.op == EXPR_SELECT && d->columns &&
+               (result = linear_holds_in(w, n.arg[0], d->column, d->column + d->columns - 1)) >= 0) {
+        result = build(b, n.arg[result ? 1 : 2]);
     } else if (n.type == EXPR_PRED && (result = build_bound(b, node)) >= 0) {
         /* An element's column is compared with a number of its row's. */
     } else if (n.op == EXPR_LOOP) {

@@ -57,3 +57,19 @@ bool linear_sum(const struct work *w, int node, struct linear *l)
     add_sum(w, l, node, 1);
     return !l->fails;
 }
+
+int linear_holds_in(const struct work *w, int condition, int first, int last)
+{
+    struct linear l;
+    if (!linear_difference(w, condition, &l))
+        return -1;
+    int64_t low = l.constant, high = l.constant;
+    for (int i = 0; i < l.count; i++) {
+        const int64_t by = l.coefficient[i];
+        if (by && w->graph.node[l.node[i]].op != EXPR_COLUMN)
+            return -1;
+        low += by * (by > 0 ? first : last);
+        high += by * (by > 0 ? last : first);
+    }
+    return low >= 0 ? 1 : high < 0 ? 0 : -1;
+}

@@ -20,4 +20,7 @@ bool linear_difference(const struct work *w, int condition, struct linear *l);
 /* The integer as such a sum. False where it has more terms. */
 bool linear_sum(const struct work *w, int node, struct linear *l);
 
+/* Whether the condition holds in columns first..last: 1 in all, 0 in none; -1: neither, or it goes by more. */
+int linear_holds_in(const struct work *w, int condition, int first, int last);
+
 #endif

@@ -230,13 +230,13 @@ static int dot(struct pipeline *x, int op)
         return 3;
     k->mma = x->plan->mma_count - 1;
     mma->m = x->d.wide ? 2 * PIPELINE_ROWS : PIPELINE_ROWS;
-    mma->n = columns;
+    mma->n = k->columns ? k->columns : columns;
     mma->k = PIPELINE_K_BYTES / bytes;
     mma->operand[0].dtype = o->arg[0].dtype;
     mma->operand[1].dtype = dtype;
     mma->accumulator = o->tile.dtype;
     mma->blocks_m = x->d.wide ? x->d.blocks / 2 : x->d.blocks;
-    mma->blocks_n = 1;
+    mma->blocks_n = columns / mma->n;
     mma->k_steps = depth / mma->k;
     mma->operand[0].tensor = mma->operand[1].tensor = -1;
     status = pipeline_accumulator(x, op, name);

@@ -162,18 +162,19 @@ static int operand(struct pipeline *x, int op, int which)
         return 0;
     mma->operand[which].tensor = o->tensor;
     mma->operand[which].mn_major = mn_major;
+    const int unit = which == 1 && k->columns ? mma->n : mma->m; /* rows or columns of a block */
     if (mn_major) {
         /* Groups of 8 k rows lie 8 spans apart; the next span along m or n is the next box. */
         mma->operand[which].leading_bytes = plain ? 8 * span : t->box_bytes;
         mma->operand[which].stride_bytes = plain ? t->box_bytes : 8 * span;
         mma->operand[which].k_bytes = mma->k * span;
-        mma->operand[which].block_bytes = mma->m * (int)tw_dtype_bytes(t->dtype) / span * t->box_bytes;
+        mma->operand[which].block_bytes = unit * (int)tw_dtype_bytes(t->dtype) / span * t->box_bytes;
     } else {
         /* Groups of 8 rows lie 8 spans apart. Without a swizzle the second 16 bytes along k are the next box. */
         mma->operand[which].leading_bytes = plain ? t->box_bytes : 16;
         mma->operand[which].stride_bytes = 8 * span;
         mma->operand[which].k_bytes = PIPELINE_K_BYTES;
-        mma->operand[which].block_bytes = mma->m * span;
+        mma->operand[which].block_bytes = unit * span;
     }
     if (mn_major && PIPELINE_ROWS * (int)tw_dtype_bytes(t->dtype) % span)
         return program_refuse(x->l, o->loc, "WGMMA-SHAPE", "64 rows of wgmma are narrower than the %d-byte span", span);

@@ -381,6 +381,26 @@ PLANT(slice_odd)
     plant_slice(p, "mma.sync", expr_int(&p->fused, 4));
 }
 
+PLANT(block_multiplied)
+{
+    p->mma[0].blocks_m = 1;
+    p->mma[0].blocks_n = 2;
+    sample_insert(p, 1, 0,
+                  (struct plan_step){.op = PLAN_MMA, .ring = -1, .tensor = -1, .call = "half", .block = plan_some(2)});
+}
+PLANT(block_computed)
+{
+    const int sum = plan_add_place(p, (struct plan_place){.name = "sum", .rows = 64, .cols = 256, .registers = 128});
+    sample_insert(p, 1, 0,
+                  (struct plan_step){.op = PLAN_TOUCH,
+                                     .ring = -1,
+                                     .tensor = -1,
+                                     .call = "half",
+                                     .place = sum,
+                                     .cols = 128,
+                                     .block = plan_some(2)});
+}
+
 static const struct planted planted[] = {
     {arch_unknown, "arch", "ARCH", "sm_42"},
     {arch_without_tma, "A", "ARCH", "no tensor maps"},
@@ -434,6 +454,8 @@ static const struct planted planted[] = {
     {slice_outside, "sm_90a, role consumer, step 1 first", "SLICE", "write one up to"},
     {slice_of_data, "sm_90a, role consumer, step 1 first", "SLICE", "may be -"},
     {slice_odd, "sm_90a, role consumer, step 1 first", "SLICE", "from a multiple of 4 on"},
+    {block_multiplied, "sm_90a, role consumer, step 1 half", "BLOCK", "multiplies block 2 of 2"},
+    {block_computed, "sm_90a, role consumer, step 1 half", "BLOCK", "block 2 of 128 columns, and sum has 256"},
     {param_offset, "B_map", "PARAMS", "puts it at 128"},
     {param_bytes, "param_bytes", "PARAMS", "write 408"},
     {param_limit, "param_bytes", "PARAMS", "32764"},
