@@ -136,7 +136,7 @@ static void check_block(const struct plan *p, int role, int step, struct diag_se
     }
     if (s->op == PLAN_TOUCH && s->cols > 0 && place >= 0 && place < p->place_count) {
         const int columns = p->place[place].cols, all = columns / s->cols;
-        if (block < 0 || block >= all)
+        if (block < 0 || block >= all || columns % s->cols)
             protocol_fault(p, diags, role, -1, step, "BLOCK", "computes block %d of %d columns, and %s has %d", block,
                            s->cols, p->place[place].name, columns);
     }

@@ -175,5 +175,13 @@ broken "the second half takes the scale of the first" FAILED '/one_other\[0\]\[h
      /rows_row\[0\]\[half\] \* one_other/ { sub(/one_other/, "one_row") }'
 broken "the second half is added to the first" FAILED '/for \(int i = 32; i < 64; \+\+i\)/ {
          sub(/i = 32; i < 64/, "i = 0; i < 32") }'
+# A wait that nothing asks for stands in front of the first turn of those that ask.
+spec=$PWD/tests/programs/pipeline_attention.lua kernel=attention_full_ahead
+"$program" gen "$spec" --kernel $kernel --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+sed '/^ *came = 0;/d' "$work/gen/$kernel.sm_90a.cu" >"$work/broken.cu"
+! cmp -s "$work/gen/$kernel.sm_90a.cu" "$work/broken.cu" &&
+    ! (cd "$work" && "$program" run "$spec" --kernel $kernel --device emu --source broken.cu --complete eager \
+        --hazards strict --set B=1,H=5,R=300,S=1000) >"$work/out" 2>&1 && grep -q UNORDERED-READ "$work/out"
+ok $? "the answer is kept for the stage behind: UNORDERED-READ" "$work/out"
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -57,6 +57,9 @@ notes 'ring ab unwrapped (3 of 4 stages filled twice)' "leaves one stage with on
 run 0 "on two multiprocessors" $gemm --set M=257,N=512,K=192 --sms 2
 silent 'ring\|while' "blocks have several tiles, and rings wrap over them"
 
+run 0 "a stage that was asked for never comes early" specs/gemm_types.lua --kernel gemm_fp8_blocks --arch sm_90a --complete late
+silent 'came' "which is no matter of sizes"
+
 # A block an item: a ring that turns of a loop fill can wrap, one that the item fills once cannot.
 sed 's/schedule = { order = "grouped", group = 8 }/schedule = { persistent = false }/' specs/gemm.lua >"$work/once.lua"
 run 0 "a block an item" "$work/once.lua" --kernel gemm_bf16 --arch sm_90a $short

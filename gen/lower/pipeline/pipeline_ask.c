@@ -31,18 +31,28 @@ static int asked_in_front_of(const struct plan_role *role, int first, int end, i
     return -1;
 }
 
-/* The dot behind the wait begins from zero, on operands that no turn computes. The text has a branch around the wait,
- * past which the compiler would move what is computed for a dot in front of it: behind its fence. */
+/* Dots behind the wait, up to the next one, begin from zero, on operands that no turn computes. The text has a branch
+ * around the wait. NVRTC 13.0 moved into the block behind it what scaled the sum of a dot there, past that dot's fence:
+ * the emulator says WGMMA-FENCE of the PTX. ptxas was not seen to. */
 static bool is_of_tiles(const struct plan_role *role, int first, int end, int wait)
 {
-    int at = wait + 1;
-    while (at < end && role->step[at].op != PLAN_MMA && role->step[at].op != PLAN_LOOP && !computes(&role->step[at]))
-        at++;
-    const struct plan_step *dot = &role->step[at];
-    bool computed = at == end || dot->op != PLAN_MMA || dot->least != PLAN_FROM_ZERO;
-    for (int i = first; i < end; i++)
-        computed = computed || (dot->place2 && computes(&role->step[i]) && role->step[i].place == dot->place2);
-    return !computed;
+    int dots = 0;
+    for (int at = wait + 1; at < end && role->step[at].op != PLAN_LOOP; at++) {
+        const struct plan_step *s = &role->step[at];
+        if ((s->op == PLAN_WAIT_FULL || computes(s)) && dots)
+            break;
+        if (computes(s))
+            return false;
+        if (s->op != PLAN_MMA)
+            continue;
+        for (int i = first; i < end && s->place2; i++)
+            if (computes(&role->step[i]) && role->step[i].place == s->place2)
+                return false;
+        if (s->least != PLAN_FROM_ZERO)
+            return false;
+        dots++;
+    }
+    return dots > 0;
 }
 
 /* The loop right around the step, where its turns are all of one kind; -1: there is none. */

@@ -3,7 +3,7 @@
 
 enum {
     COLUMN_UNIT = 8, /* of a wgmma, and rows of a tile after which its swizzle begins again */
-    LEAST_HALF = 64, /* columns: narrower ones wait for the first operand, which each reads again */
+    LEAST_HALF = 64, /* columns: of fewer an instruction is held by shared memory, of which it reads all its rows */
     SPAN = 128,      /* bytes, the widest of a tile */
 };
 
@@ -53,7 +53,9 @@ static int half_of_columns(const struct pipeline *x, int op)
     const int columns = x->program->op[op].tile.columns, half = columns / 2;
     const struct program_op *load = &x->program->op[x->d.dot[op].load[1]];
     const bool spans = x->d.dot[op].transposed[1] || half * (int)tw_dtype_bytes(load->tile.dtype) % SPAN == 0;
-    return columns % (2 * COLUMN_UNIT) == 0 && half >= LEAST_HALF && spans ? half : 0;
+    const struct arch_mma *row = arch_dot(x->l->arch, load->tile.dtype);
+    const bool whole = columns % (2 * COLUMN_UNIT) == 0 && half >= LEAST_HALF && spans && row;
+    return whole && arch_find_mma(x->l->arch, row->kind, row->input, row->accumulator, row->m, half, row->k) ? half : 0;
 }
 
 void pipeline_find_by_block(struct pipeline *x, int beside, int most)

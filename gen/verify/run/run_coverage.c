@@ -271,6 +271,17 @@ static bool is_later_turn(const struct plan *p, struct line_text text)
     return false;
 }
 
+/* Whether the line asks if a stage that was asked for has come (templates/blocks/ring.cuh): a matter of time, not of
+ * sizes. */
+static bool is_of_time(const struct plan *p, struct line_text text)
+{
+    bool asks = false;
+    for (int r = 0; r < p->role_count; r++)
+        for (int s = 0; s < p->role[r].step_count; s++)
+            asks = asks || p->role[r].step[s].op == PLAN_ASK;
+    return asks && has_word(text, "!came", ')');
+}
+
 static int report_code(struct run *run, int number)
 {
     static const enum left_kind kind[] = {[LINE_LEFT] = LEFT_LINES, [LINE_IF] = LEFT_IF, [LINE_LOOP] = LEFT_LOOP};
@@ -287,7 +298,7 @@ static int report_code(struct run *run, int number)
         enum { SHOWN = 60 };
         if (v->kind == LINE_LOOP && is_single_round(&unit->plan, v->text))
             continue;
-        if (v->kind == LINE_IF && is_later_turn(&unit->plan, v->text))
+        if (v->kind == LINE_IF && (is_later_turn(&unit->plan, v->text) || is_of_time(&unit->plan, v->text)))
             continue;
         if (v->kind == LINE_LEFT && is_of_later_items(&unit->plan, v->text))
             continue;
