@@ -60,7 +60,7 @@ struct plan_step {
     int ring;              /* -1 where the step has none */
     int tensor;            /* FILL, READ, WRITE, STORE, GLOBAL: the tensor; else -1 */
     int count;             /* see plan_ops.def */
-    int phase;             /* WAIT_FULL, WAIT_EMPTY: parity that is waited for at i / stages == 0 */
+    int phase;             /* WAIT_FULL, ASK, WAIT_EMPTY: parity that is waited for at i / stages == 0 */
     int arrivals;          /* RELEASE, ARRIVE: of one instance on each barrier, 4 where every warp arrives; 0 is 1 */
     const char *call;      /* block function whose call this is in the emitted text; LOOP, WHEN: the class's name */
     int place, place2;     /* plan_some(index into plan.place); place2: register operand of MMA; of a READ the
