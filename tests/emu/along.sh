@@ -18,6 +18,10 @@ fi
 case $program in /*) ;; *) program=$PWD/$program ;; esac
 spec=$PWD/tests/programs/pipeline_along.lua
 
+# Compiled to the end, as a GPU would have them: what is made block by block is near the bound of registers.
+"$program" build "$spec" --arch sm_90a --lines -o "$work/built" >"$work/out" 2>&1
+ok $? "no kernel spills" "$work/out"
+
 for mode in eager late random; do
     "$program" run "$spec" --device emu --arch sm_90a --complete $mode --hazards strict >"$work/out" 2>&1 &&
         ! grep -q '^hazard' "$work/out"
