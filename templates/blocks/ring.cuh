@@ -35,6 +35,7 @@
 //@         elseif op == "fence_async" then fenced = fenced or step.call == ring.name .. "_read" end
 //@     end
 //@ end
+//@ fenced = fenced and threads_read -- else it is a tensor's, which may have the ring's name: operand_load.cuh
 
 //@ if written then
 // Ring ${ring.name}: ${stages} that threads write.
