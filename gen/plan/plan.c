@@ -72,6 +72,26 @@ int plan_step_tensor(const struct plan_step *step)
     return has[step->op] ? step->tensor : -1;
 }
 
+int plan_body_end(const struct plan_role *role, int step)
+{
+    int depth = 0;
+    for (int i = step; i < role->step_count; i++) {
+        const enum plan_op op = role->step[i].op;
+        depth += op == PLAN_LOOP || op == PLAN_WHEN ? 1 : op == PLAN_END ? -1 : 0;
+        if (depth == 0)
+            return i;
+    }
+    return role->step_count;
+}
+
+int plan_count_steps(const struct plan_role *role, enum plan_op op, int ring)
+{
+    int sum = 0;
+    for (int i = 0; i < role->step_count; i++)
+        sum += role->step[i].op == op && role->step[i].ring == ring;
+    return sum;
+}
+
 void plan_free(struct plan *p)
 {
     expr_free(&p->graph);

@@ -187,18 +187,6 @@ bool protocol_buffers_are_private(const struct plan *p, int role, int ring)
     return true;
 }
 
-int protocol_loop_end(const struct plan_role *role, int step)
-{
-    int depth = 0;
-    for (int i = step; i < role->step_count; i++) {
-        enum plan_op op = role->step[i].op;
-        depth += op == PLAN_LOOP || op == PLAN_WHEN ? 1 : op == PLAN_END ? -1 : 0;
-        if (depth == 0)
-            return i;
-    }
-    return role->step_count;
-}
-
 static bool same_name(const char *a, const char *b)
 {
     return a && b && strcmp(a, b) == 0;
@@ -297,7 +285,7 @@ static const unsigned char fillers[PLAN_OP_COUNT] = {
     [PLAN_EXPECT] = BULK | SENT | OWN,
     [PLAN_FILL] = BULK | COPIED | SENT | OWN,
     [PLAN_WAIT_FULL] = BULK | ARRIVED | SENT | OWN,
-    [PLAN_ASK] = BULK | ARRIVED | SENT | OWN,
+    [PLAN_ASK] = BULK | ARRIVED,
     [PLAN_TAKE] = COPIED,
     [PLAN_SKIP] = BULK | ARRIVED,
     [PLAN_READ] = BULK | COPIED | ARRIVED | SENT | OWN,

@@ -120,9 +120,6 @@ void protocol_check_items(const struct plan *p, struct diag_set *diags);
 /* Late places of the role: which steps have them, and in which order (protocol_late.c). */
 void protocol_check_late(const struct plan *p, int role, struct diag_set *diags);
 
-/* The END of the LOOP or WHEN at `step`. */
-int protocol_loop_end(const struct plan_role *role, int step);
-
 int protocol_instance_threads(const struct plan_role *role);
 
 bool protocol_has(const struct plan_role *role, enum plan_op op, int ring, int tensor); /* -1: any */

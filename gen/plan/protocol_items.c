@@ -33,7 +33,7 @@ static void check_role(const struct plan *p, int r, int ring, struct diag_set *d
         loop++;
     if (loop == role->step_count)
         return;
-    int end = protocol_loop_end(role, loop);
+    int end = plan_body_end(role, loop);
     for (int i = 0; i < role->step_count; i++)
         steps += (role->step[i].op == PLAN_WRITE || role->step[i].op == PLAN_READ) && role->step[i].ring == ring;
     int before = told(role, ring, 0, loop), within = told(role, ring, loop + 1, end);

@@ -130,6 +130,12 @@ struct plan_role {
     int step_count;
 };
 
+/* The END of the LOOP or WHEN at `step`; step_count where it has none. */
+int plan_body_end(const struct plan_role *role, int step);
+
+/* Steps of that kind for the ring. */
+int plan_count_steps(const struct plan_role *role, enum plan_op op, int ring);
+
 /* A named barrier: BARRIER and BARRIER_ARRIVE steps refer to it by `count`. All executors of the roles that meet there
  * have `threads` threads together; or, where one role meets there, each instance has so many and meets alone, at
  * hardware barrier id + instance. With turns one role takes part, instance j waits at barrier id + j until instance

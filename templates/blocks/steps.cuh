@@ -1160,12 +1160,13 @@ const int ${name} = ${value};
 //@     end
 //@     return all
 //@ end
-//@ -- The dot's operands are found in the turn before.
+//@ -- The role asks for stages of the ring before it waits for them.
 //@ local function is_asked(ring)
 //@     local asked = false
 //@     for _, s in ipairs(role.step) do asked = asked or s.op == "ask" and s.ring == ring end
 //@     return asked
 //@ end
+//@ -- The dot's operands are found in the turn before.
 //@ local function is_early(name) return has(model, "early") and has(model.early, name) end
 //@ -- The elements that are sent into the stage which step `number` waits for: under way while it does.
 //@ local function element_reads(number)

@@ -59,11 +59,14 @@ c("blocks_16", { schedule = { order = "grouped", group = 16 } })
 c("blocks_hilbert", { schedule = { order = "hilbert" } })
 c("blocks_column", { schedule = { order = "column" } })
 -- Registers do not hold the products of 256 rows: the two blocks of a consumer are multiplied one after the other.
-local function tall(more)
-  local f = { tile = { m = 256, n = 128, k = 128 } }
-  for name, value in pairs(more or {}) do f[name] = value end
-  return f
+local function of(m, n)
+  return function(more)
+    local f = { tile = { m = m, n = n, k = 128 } }
+    for name, value in pairs(more or {}) do f[name] = value end
+    return f
+  end
 end
+local tall, wide = of(256, 128), of(128, 256)
 c("blocks_256", tall())
 c("blocks_256_column", tall { schedule = { order = "column" } })
 c("blocks_256_n2", tall { cluster = { m = 1, n = 2 } })
@@ -79,11 +82,6 @@ c("blocks_n192", { tile = { m = 128, n = 192, k = 128 } })
 c("blocks_136", { tile = { m = 256, n = 136, k = 128 } }) -- two waves of 2112 columns
 c("blocks_64", { tile = { m = 128, n = 64, k = 128 } })
 -- Nor do registers hold the products of 64 rows and 256 columns: one half of the columns after the other.
-local function wide(more)
-  local f = { tile = { m = 128, n = 256, k = 128 } }
-  for name, value in pairs(more or {}) do f[name] = value end
-  return f
-end
 c("blocks_n256", wide())
 c("blocks_n256_column", wide { schedule = { order = "column" } })
 c("blocks_n256_16", wide { schedule = { order = "grouped", group = 16 } })

@@ -139,20 +139,23 @@ along("by_columns_fp8", {
   tile = { m = 128, n = 256, k = 128 }, A = tensor { M, K, dtype = "fp8_e4m3" }, B = tensor { N, K, dtype = "fp8_e5m2" },
   one = one, part = both, cluster = { m = 2 }, run = { { M = 264, N = 264, K = 912 }, { M = 72, N = 40, K = 0 } },
 })
-along("by_columns_two_sums", {
-  tile = { m = 128, n = 128, k = 64 }, rows = false, C = tensor { N, K, dtype = "bf16" },
-  E = tensor { M, N, dtype = "bf16", out = true },
-  program = function(t, at, tile)
-    local m, n = span(at.m, tile.m), span(at.n, tile.n)
-    local first, second = loop("k", range(0, K, tile.k), { zeros(), zeros() }, function(k, first, second)
-      local s = span(k, tile.k)
-      local a = load(t.A, m, s)
-      return first + dot(a, load(t.B, n, s):t()) * 0.5, second - dot(a, load(t.C, n, s):t())
-    end)
-    store(t.D, m, n, first)
-    store(t.E, m, n, second)
-  end,
-})
+local function two_sums(m, n)
+  return {
+    tile = { m = m, n = n, k = 64 }, rows = false, C = tensor { N, K, dtype = "bf16" },
+    E = tensor { M, N, dtype = "bf16", out = true },
+    program = function(t, at, tile)
+      local m, n = span(at.m, tile.m), span(at.n, tile.n)
+      local first, second = loop("k", range(0, K, tile.k), { zeros(), zeros() }, function(k, first, second)
+        local s = span(k, tile.k)
+        local a = load(t.A, m, s)
+        return first + dot(a, load(t.B, n, s):t()) * 0.5, second - dot(a, load(t.C, n, s):t())
+      end)
+      store(t.D, m, n, first)
+      store(t.E, m, n, second)
+    end,
+  }
+end
+along("by_columns_two_sums", two_sums(128, 128))
 -- A is read again in each turn, and the next item's comes meanwhile.
 along("by_block_resident", {
   tile = { m = 256, n = 128 }, A = tensor { M, 64, dtype = "bf16" }, B = tensor { K, N, 64, dtype = "bf16" },
@@ -165,20 +168,7 @@ along("by_block_resident", {
     end))
   end,
 })
-along("by_block_two_sums", {
-  tile = { m = 256, n = 64, k = 64 }, rows = false, C = tensor { N, K, dtype = "bf16" },
-  E = tensor { M, N, dtype = "bf16", out = true },
-  program = function(t, at, tile)
-    local m, n = span(at.m, tile.m), span(at.n, tile.n)
-    local first, second = loop("k", range(0, K, tile.k), { zeros(), zeros() }, function(k, first, second)
-      local s = span(k, tile.k)
-      local a = load(t.A, m, s)
-      return first + dot(a, load(t.B, n, s):t()) * 0.5, second - dot(a, load(t.C, n, s):t())
-    end)
-    store(t.D, m, n, first)
-    store(t.E, m, n, second)
-  end,
-})
+along("by_block_two_sums", two_sums(256, 64))
 -- With columns, or of a tensor whose rows no second variant has: by threads, as ever.
 along("along_not_columns", { rows = tensor { blocks(), N, dtype = "fp32" }, program = function(t, at, tile)
   local m, n = span(at.m, tile.m), span(at.n, tile.n)

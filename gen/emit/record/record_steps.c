@@ -123,17 +123,6 @@ static bool opens(const struct plan_step *s)
     return s->op == PLAN_LOOP || s->op == PLAN_WHEN;
 }
 
-static int plan_end(const struct plan_role *role, int step)
-{
-    int depth = 0;
-    for (int i = step; i < role->step_count; i++) {
-        depth += opens(&role->step[i]) - (role->step[i].op == PLAN_END);
-        if (depth == 0)
-            return i;
-    }
-    return role->step_count;
-}
-
 /* Stages of the ring that one pass over the steps reads, each loop but the outermost `turns` in full. */
 static int reads_in(const struct plan_execution *x, int from, int to, int ring)
 {
@@ -142,7 +131,7 @@ static int reads_in(const struct plan_execution *x, int from, int to, int ring)
     for (int i = from; i < to; i++) {
         const struct plan_step *s = &role->step[i];
         if (opens(s)) {
-            int end = plan_end(role, i);
+            int end = plan_body_end(role, i);
             reads += plan_trips(x, s) * reads_in(x, i + 1, end, ring);
             i = end;
         } else if (s->op == PLAN_READ && s->ring == ring && record_tensor_bit(x->r->plan, s) == 1) {
@@ -165,7 +154,7 @@ static void execute_plan(struct plan_execution *x, int from, int to)
     for (int i = from; i < to && !x->events->too_many && !r->no_memory; i++) {
         struct plan_step s = role->step[i];
         if (opens(&s)) {
-            int end = plan_end(role, i), trips = plan_trips(x, &s);
+            int end = plan_body_end(role, i), trips = plan_trips(x, &s);
             if (s.op == PLAN_LOOP)
                 happen(r, x->events, s, i);
             struct plan_step mark = {.op = PLAN_END, .ring = -1, .tensor = -1, .call = s.call, .count = s.count};

@@ -1,6 +1,7 @@
-/* Whether a stage is full is known to a thread some 40 to 80 clocks after it asks, on an H200, however long it has been
- * full. A turn that waits for its own dot, computes, and then waits for the next stage has nothing on the tensor cores
- * meanwhile. So such a turn asks while its dot still runs, and the wait is left out where the answer was yes.
+/* A thread that waits for a stage stood there for 79 clocks a turn of an H200 (ncu; tests/bench/notes.md), where most
+ * stages had come before. A turn that waits for its own dot, computes, and then waits for the next stage has nothing on
+ * the tensor cores meanwhile. So such a turn asks while its dot still runs, and the wait is left out where the answer
+ * was yes.
  */
 #include "lower/family.h"
 #include "lower/pipeline/pipeline.h"
@@ -69,26 +70,6 @@ static int loop_around(const struct plan_role *role, int step)
     return at >= 0 && role->step[at].op == PLAN_LOOP && !role->step[at].share && !role->step[at].kept ? at : -1;
 }
 
-static int end_of(const struct plan_role *role, int loop)
-{
-    int inner = 0, at = loop;
-    for (; at < role->step_count; at++) {
-        const enum plan_op op = role->step[at].op;
-        inner += op == PLAN_LOOP || op == PLAN_WHEN ? 1 : op == PLAN_END ? -1 : 0;
-        if (inner == 0)
-            break;
-    }
-    return at;
-}
-
-static bool skips(const struct plan_role *role, int ring)
-{
-    bool found = false;
-    for (int i = 0; i < role->step_count; i++)
-        found = found || (role->step[i].op == PLAN_SKIP && role->step[i].ring == ring);
-    return found;
-}
-
 int pipeline_ask(struct pipeline *x)
 {
     struct plan_role *role = x->d.consumer;
@@ -96,9 +77,9 @@ int pipeline_ask(struct pipeline *x)
     for (int wait = 0; wait < role->step_count && !x->l->arch->tensor_columns && !x->d.lane; wait++) {
         const int ring = role->step[wait].ring, loop = loop_around(role, wait);
         if (role->step[wait].op != PLAN_WAIT_FULL || x->plan->ring[ring].filler != PLAN_FILL_BULK || loop < 0 ||
-            skips(role, ring))
+            plan_count_steps(role, PLAN_SKIP, ring))
             continue;
-        const int end = end_of(role, loop), at = asked_in_front_of(role, loop, end, wait);
+        const int end = plan_body_end(role, loop), at = asked_in_front_of(role, loop, end, wait);
         if (at < 0 || !is_of_tiles(role, loop, end, wait))
             continue;
         struct plan_step ask = {.op = PLAN_ASK,

@@ -5,15 +5,6 @@
  */
 #include "lower/pipeline/pipeline.h"
 
-/* Steps of that kind for the ring. */
-static int count(const struct plan_role *role, enum plan_op op, int ring)
-{
-    int sum = 0;
-    for (int i = 0; i < role->step_count; i++)
-        sum += role->step[i].op == op && role->step[i].ring == ring;
-    return sum;
-}
-
 /* The one step of the role that issues the matrix instruction, or the last of those that do so block by block; -1:
  * there are more. */
 static int issued_at(const struct plan_role *role, int mma)
@@ -38,7 +29,7 @@ static bool is_waited_for(const struct plan_role *role, int at)
     const struct plan_step *a = &s[-2], *b = &s[-1];
     bool one = a->op == PLAN_READ && b->op == PLAN_READ && a->ring == b->ring && a->tensor != b->tensor && !a->call &&
                !b->call && !a->back && !b->back;
-    if (!one || count(role, PLAN_WAIT_FULL, a->ring) != 1 || count(role, PLAN_SKIP, a->ring) != 0)
+    if (!one || plan_count_steps(role, PLAN_WAIT_FULL, a->ring) != 1 || plan_count_steps(role, PLAN_SKIP, a->ring) != 0)
         return false;
     int first = at, last = at;
     while (first > 0 && role->step[first].op != PLAN_LOOP && role->step[first].op != PLAN_WAIT_FULL)

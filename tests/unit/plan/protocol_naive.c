@@ -589,7 +589,7 @@ static void naive_begin(struct naive *n, struct naive_state *start)
                             last = end > last ? end : last;
                         }
                         for (int k = 0; k < first; k++)
-                            if (q->step[k].op == PLAN_LOOP && protocol_loop_end(q, k) > last)
+                            if (q->step[k].op == PLAN_LOOP && plan_body_end(q, k) > last)
                                 n->who[t].scope[g] = k;
                         for (int k = 0; k < NAIVE_STAGES; k++)
                             start->thread[t].ring[g].touch[k] =

@@ -71,7 +71,7 @@ void naive_loop(const struct naive *n, struct naive_thread *q, int t)
         }
     if (turn >= end) {
         q->next = (uint8_t)(e->share ? turn % e->share : q->next);
-        q->step = (uint8_t)(protocol_loop_end(role, q->step) + 1);
+        q->step = (uint8_t)(plan_body_end(role, q->step) + 1);
         return;
     }
     q->begin[q->depth] = q->step++;

@@ -210,7 +210,7 @@ PLANT(guard_of_two)
 PLANT(guard_gone)
 {
     int begin = sample_find(p, 1, PLAN_WHEN, 0);
-    sample_drop(p, 1, protocol_loop_end(&p->role[1], begin));
+    sample_drop(p, 1, plan_body_end(&p->role[1], begin));
     sample_drop(p, 1, begin);
 }
 PLANT(nothing_peeled)
