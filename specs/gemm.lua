@@ -12,7 +12,7 @@ local bf16 = kernel "gemm_bf16" {
   cluster  = { m = 2 },
   schedule = { order = "grouped", group = 8 },
   arch     = { sm_90a = {}, sm_80 = { tile = { n = 128 }, cluster = { m = 1 }, pipeline = { stages = 3 } } },
-  tune     = { tile = { m = { 8, 16, 32, 64, 128, 192, 256 }, n = { 32, 64, 96, 112, 128, 160, 176, 192, 256 },
+  tune     = { tile = { m = { 8, 16, 32, 64, 128, 192, 256 }, n = { 32, 64, 96, 112, 128, 160, 176, 192, 200, 256 },
                         k = { 64, 128, 256 } },
                cluster = { m = { 1, 2 }, n = { 1, 2 } } },
   run      = {

@@ -101,7 +101,7 @@ __device__ __forceinline__ void ${name}_write(const ${type} (&part)[${width} / 2
     }
 }
 //@     else
-//@         local groups, trans = width % 16 == 0 and 2 or 1, across and ".trans" or ""
+//@         local groups, trans, odd = width > 8 and 2 or 1, across and ".trans" or "", width % 16 > 0
 __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u32 consumer, u32 buffer${place})
 {
     const u32 lane = threadIdx.x % 32, warp = threadIdx.x / 32 % 4, base = ${r}_buffer(consumer, buffer);
@@ -122,14 +122,22 @@ __device__ __forceinline__ void ${name}_write(const u32 (&part)[${width} / 4], u
         const u32 at = (warp * ${of_warp}${further} + lane % 16) * ${span} + (j + lane / 16) * 16;
 //@             end
 //@         end
+//@         local deeper = groups == 2 and odd and "    " or ""
 //@         if groups == 2 then
-        asm volatile("stmatrix.sync.aligned.m8n8.x4${trans}.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(${name}_place(base, at)),
-                     "r"(part[2 * j]), "r"(part[2 * j + 1]), "r"(part[2 * j + 2]), "r"(part[2 * j + 3])
-                     : "memory");
-//@         else
-        asm volatile("stmatrix.sync.aligned.m8n8.x2${trans}.shared.b16 [%0], {%1, %2};" ::"r"(${name}_place(base, at)),
-                     "r"(part[2 * j]), "r"(part[2 * j + 1])
-                     : "memory");
+//@             if odd then
+        if (j + 1 < ${width} / 8)
+//@             end
+        ${deeper}asm volatile("stmatrix.sync.aligned.m8n8.x4${trans}.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(${name}_place(base, at)),
+        ${deeper}             "r"(part[2 * j]), "r"(part[2 * j + 1]), "r"(part[2 * j + 2]), "r"(part[2 * j + 3])
+        ${deeper}             : "memory");
+//@         end
+//@         if odd then
+//@             if groups == 2 then
+        else
+//@             end
+        ${deeper}asm volatile("stmatrix.sync.aligned.m8n8.x2${trans}.shared.b16 [%0], {%1, %2};" ::"r"(${name}_place(base, at)),
+        ${deeper}             "r"(part[2 * j]), "r"(part[2 * j + 1])
+        ${deeper}             : "memory");
 //@         end
     }
 }

@@ -5,8 +5,11 @@ local base = kernel "base" {
   tile = { m = 128, n = 256 },
   arch = { sm_90a = { pipeline = { stages = 3, store = "whole" } } },
 }
-kernel "odd_rows" { like = base, tile = { n = 200 } }
-kernel "two_blocks" { like = base, tile = { m = 256, n = 128 },
+kernel "three_blocks" { like = base, tile = { m = 384, n = 64 } }
+kernel "two_blocks" { like = base, tile = { m = 256, n = 192 },
+  arch = { sm_90a = { pipeline = { store = "whole" } } } }
+kernel "two_blocks_read" { like = base, tile = { m = 256, n = 64 }, bias = tensor { N, dtype = "bf16" },
+  epilogue = function(acc, t) return acc + t.bias end,
   arch = { sm_90a = { pipeline = { store = "whole" } } } }
 kernel "two_results" {
   like = base, tile = { n = 128 }, arch = { sm_90a = { pipeline = { store = "whole" } } },

@@ -27,3 +27,8 @@ gemm("one_consumer", { tile = { m = 64, n = 256 }, schedule = { order = "column"
 gemm("tall", { tile = { m = 256, n = 96 }, B = tensor { K, N, axes = "k n", dtype = "bf16" }, schedule = { group = 3 } })
 gemm("fp32_columns", { D = tensor { N, M, axes = "n m", dtype = "fp32" }, tile = { m = 128, n = 112 }, cluster = { m = 2 } })
 gemm("programmatic", { tile = { m = 128, n = 128 }, launch = { programmatic = true } })
+-- Results in boxes without a swizzle, whose rows begin in banks of their own.
+gemm("plain_boxes", { tile = { m = 128, n = 120 }, cluster = { m = 1 } })
+gemm("plain_boxes_fp32", { D = tensor { M, N, dtype = "fp32" }, tile = { m = 192, n = 72 }, cluster = { m = 1 } })
+gemm("plain_whole", { tile = { m = 256, n = 176 }, cluster = { m = 2 }, pipeline = { store = "whole" } })
+gemm("blocks_whole", { tile = { m = 256, n = 160 }, pipeline = { store = "whole" } })

@@ -244,14 +244,12 @@ int pipeline_check_stream(const struct pipeline *x); /* that blocks have shares 
 /* The tile of rows and columns in shared memory: whole columns of boxes as wide as the swizzle. most: one of them, of
  * so many columns at most; 0: all. 0, 1. */
 int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, int columns, int most);
-
 /* The tile's columns run along the innermost dim, and its rows are all rows of the spans. 0, 1. */
 int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span);
 
 /* Tiles and boxes of what is loaded for dots and stored, operands of the instructions, tensor maps. 0, 1, 3. */
 int pipeline_tensors(struct pipeline *x);
 int pipeline_maps(struct pipeline *x); /* of those that come by TMA. 0 or 3 */
-
 /* What becomes of the tensor in the L2, where the kernel says so; asked: blocks may begin by asking for it. 0 or 3. */
 int pipeline_cached(struct pipeline *x, int tensor, bool asked);
 int pipeline_check_store(const struct pipeline *x, int op); /* its value has the columns of its place */
@@ -286,12 +284,14 @@ int pipeline_memory(struct pipeline *x);             /* columns, barriers; once 
 
 /* ---- pipeline_stores.c: what stores of warpgroups hold ----------------------------------------------------------- */
 
-/* Looks at the arithmetic of all stores, before pipeline_chunk. 0 or 3. */
-int pipeline_stores(struct pipeline *x);
+int pipeline_stores(struct pipeline *x); /* looks at the arithmetic of all of them, before what follows; 0 or 3 */
 
 /* How many columns a chunk of the STORE takes: `columns`, or half of that and so on, down to `least`, until registers
  * suffice for what is held beside the sums. Notes that, and decides whether chunks are a loop. */
 int pipeline_chunk(struct pipeline *x, int op, int columns, int least);
+bool pipeline_chunk_fits(const struct pipeline *x, int op, int columns); /* without any of this */
+/* Whether all columns of 64 rows can be a chunk, unrolled, without a swizzle where `plain`. Notes what it holds. */
+bool pipeline_whole_fits(struct pipeline *x, int op, int columns, bool plain);
 
 /* Registers of a thread for each 8 columns of a slab: what a warp of mma.sync stores of a row, of the fullest store.
  * *whole: a slab is a whole row; else it may be a part of one. */

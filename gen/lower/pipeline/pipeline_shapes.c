@@ -11,8 +11,10 @@ enum {
     MOST_CONSUMERS = 3,
     BUDGET = 232, /* registers of a consumer beside one other */
     BUDGET_OF_THREE = 152,
-    OTHER_REGISTERS = 40, /* of a consumer beside its sums: addresses, descriptors, results under way */
-    MMA_REGISTERS = 26,   /* of a wgmma beside its accumulators, as ptxas counts (C7602) */
+    /* Of a consumer beside its sums: addresses, descriptors, results under way, which bulk stores have fewer of. */
+    OTHER_REGISTERS = 40,
+    OTHER_OF_BULK = 32,
+    MMA_REGISTERS = 26, /* of a wgmma beside its accumulators, as ptxas counts (C7602) */
 };
 
 /* ---- where a fault lies ------------------------------------------------------------------------------------------ */
@@ -129,7 +131,8 @@ static int check_registers(const struct pipeline *x, int op)
     int budget = consumers == 3 ? BUDGET_OF_THREE : BUDGET, sums = (budget - OTHER_REGISTERS) / blocks;
     int one = first_registers(x) - MMA_REGISTERS, fits = 2 * (sums < one ? sums : one) / 8 * 8;
     char name[80];
-    if (columns <= fits || x->d.in_memory)
+    const bool bulk = blocks > 1 && consumers < 3 && blocks * columns / 2 + OTHER_OF_BULK <= budget;
+    if (columns <= fits || x->d.in_memory || (bulk && x->l->variant == 0 && columns / 2 <= one))
         return 0;
     extent_name(x, op, EXTENT_COLUMNS, name);
     if (blocks * columns / 2 + OTHER_REGISTERS <= budget)
@@ -142,10 +145,12 @@ static int check_registers(const struct pipeline *x, int op)
     return pipeline_refuse(
         x, op, EXTENT_COLUMNS, "REGS",
         "on %s %d x %d of %s for each consumer are %d registers a thread, and with %d for addresses and the "
-        "epilogue more than the %d that %d consumer%s can have; write %s = %d%s",
+        "epilogue%s more than the %d that %d consumer%s can have; write %s = %d%s%s",
         x->l->arch->name, blocks * PIPELINE_ROWS, columns, tw_dtype_name(x->program->op[op].tile.dtype),
-        blocks * columns / 2, OTHER_REGISTERS, budget, consumers, consumers == 1 ? "" : "s", name, fits,
-        blocks > 1 ? " or fewer rows" : ", or 128 rows and pipeline.consumers = 2"); /* one block of rows fits two */
+        blocks * columns / 2, OTHER_REGISTERS, bulk ? " of results whose rows have any alignment" : "", budget,
+        consumers, consumers == 1 ? "" : "s", name, fits,
+        blocks > 1 ? " or fewer rows" : ", or 128 rows and pipeline.consumers = 2", /* one block of rows fits two */
+        bulk ? ", or a constant extent whose rows are multiples of 16 bytes" : "");
 }
 
 /* The tensor that a dot's operand was loaded or gathered from, turned, sliced or not; -1: it is computed. */

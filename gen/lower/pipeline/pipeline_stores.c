@@ -221,8 +221,9 @@ static int gone(const struct pipeline *x, int store)
 }
 
 /* Beside what all places hold: a chunk of what the arithmetic reads, a copy of its sums where chunks are a loop, half
- * of it packed. Chunks that are unrolled have values in common with those of another store. */
-static int held(const struct pipeline *x, int op, int columns, bool only)
+ * of it packed. Chunks that are unrolled have values in common with those of another store. only: the item's only
+ * chunk; once: its chunks are a loop, whatever it takes. */
+static int held(const struct pipeline *x, int op, int columns, bool only, bool once)
 {
     const struct pipeline_store *s = &x->store[op];
     if (x->d.in_memory) { /* a chunk of each sum comes into registers */
@@ -232,7 +233,7 @@ static int held(const struct pipeline *x, int op, int columns, bool only)
         return OTHER_REGISTERS + (s->integers ? OF_INTEGERS : 0) + columns / 4 + sums * columns / 2 +
                (s->each + s->column) * columns / 8 + s->rows;
     }
-    bool loop = (s->stands_once || x->d.once[op]) && !only;
+    bool loop = (s->stands_once || once) && !only;
     int sum = pipeline_registers_taken(x) - gone(x, op) + OTHER_REGISTERS + columns / 4;
     int one = (s->each + s->column) * columns / 8;
     sum += s->integers ? OF_INTEGERS : 0;
@@ -257,29 +258,67 @@ int pipeline_beside_late(const struct pipeline *x, int op, int width)
     return PIPELINE_BESIDE_LATE + (packing > 0 ? packing : 0) + (s->functions > 1 ? OF_UNROLLED : 0);
 }
 
+static int budget_of(const struct pipeline *x)
+{
+    return x->d.in_memory ? pipeline_even_share(x) : pipeline_consumer_registers(x);
+}
+
+static int columns_of_all(const struct pipeline *x, int op)
+{
+    bool turned;
+    return work_stored(&x->d.work, &x->program->op[op], &turned)->columns * x->d.blocks;
+}
+
+bool pipeline_chunk_fits(const struct pipeline *x, int op, int columns)
+{
+    const bool only = columns == columns_of_all(x, op), may_loop = !x->d.in_memory && !only;
+    if (x->plan->mma_count > 1 && !x->d.in_memory) /* what of several sums is there at the end is not known */
+        return true;
+    return held(x, op, columns, only, false) <= budget_of(x) ||
+           (may_loop && held(x, op, columns, only, true) <= budget_of(x));
+}
+
+/* Of two blocks each sum is free once it is packed. Where nothing is made of them, and all of a thread's places are one
+ * address and constants (plain: no swizzle), no more is held of both than behind their loop; under a swizzle ptxas 13.0
+ * spilled what it holds of the item, of 2 x 192 columns. */
+bool pipeline_whole_fits(struct pipeline *x, int op, int columns, bool plain)
+{
+    const struct pipeline_store *s = &x->store[op];
+    if (x->d.blocks == 1)
+        return pipeline_chunk(x, op, columns, columns / 2) == columns;
+    if (x->plan->mma_count > 1 || s->stands_once)
+        return false;
+    int taken = held(x, op, columns, false, false);
+    if (plain && !x->d.in_memory && s->each + s->column + s->places + s->rows == 0)
+        taken = pipeline_registers_taken(x) + OTHER_REGISTERS + SPARE;
+    if (taken > budget_of(x))
+        return false;
+    x->held = taken > x->held ? taken : x->held;
+    return true;
+}
+
 int pipeline_chunk(struct pipeline *x, int op, int columns, int least)
 {
     const struct plan_tensor *t = &x->plan->tensor[x->program->op[op].tensor];
-    bool turned;
-    int all = work_stored(&x->d.work, &x->program->op[op], &turned)->columns * x->d.blocks, chunk = columns;
-    int budget = x->d.in_memory ? pipeline_even_share(x) : pipeline_consumer_registers(x), natural;
+    int all = columns_of_all(x, op), chunk = columns, budget = budget_of(x), natural;
+    const bool *once = &x->d.once[op];
     /* Of narrower chunks, which the spec's swizzle asks for, the compiler has two and more on their way. */
     const int narrow = NARROW_BYTES / (int)tw_dtype_bytes(t->dtype), wide = columns < narrow ? narrow / columns : 1;
     if (x->plan->mma_count > 1 && !x->d.in_memory) /* what of several sums is there at the end is not known */
         return columns;
-    natural = held(x, op, columns * wide, columns == all);
+    natural = held(x, op, columns * wide, columns == all, *once);
     if (natural > budget && !x->store[op].stands_once && !x->d.in_memory && columns < all) {
         x->d.once[op] = true;
         family_reason(x->plan, plan_text(x->plan, "%s.chunks", t->name), "a loop",
                       "unrolled, they would hold about %d registers, of what all columns have and other stores have in "
                       "common, and a thread has %d",
                       natural, budget);
-        natural = held(x, op, columns * wide, columns == all);
+        natural = held(x, op, columns * wide, columns == all, *once);
     }
-    while (held(x, op, chunk, chunk == all) > budget - (chunk < columns ? SPARE : 0) && chunk % 2 == 0 &&
+    while (held(x, op, chunk, chunk == all, *once) > budget - (chunk < columns ? SPARE : 0) && chunk % 2 == 0 &&
            chunk / 2 >= least)
         chunk /= 2;
-    int taken = held(x, op, chunk * wide, chunk == all);
+    int taken = held(x, op, chunk * wide, chunk == all, *once);
     bool loose = x->d.consumers < 3 && !x->store[op].integers;
     if (loose && taken > budget && taken <= budget + LOOSE)
         taken = budget;

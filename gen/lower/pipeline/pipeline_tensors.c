@@ -9,9 +9,37 @@ enum {
     WIDEST_SPAN = 128, /* bytes of a box's rows */
     LEAST_SPAN = 32,
     LEAST_CHUNK = 8, /* columns */
+    PLAIN_LEAST = 24,
+    PLAIN_MOST = 64, /* columns of a chunk without a swizzle */
 };
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
+
+/* Of so many rows and boxes beside each other, of so many columns each. */
+static void lay(struct pipeline *x, const struct program_op *o, enum tw_swizzle swizzle, int rows, int columns,
+                int boxes)
+{
+    struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    int last = t->rank - 1;
+    t->access = PLAN_ACCESS_TMA;
+    t->align = 16;
+    t->swizzle = swizzle;
+    for (int d = 0; d < t->rank; d++) {
+        t->tile[d] = t->box[d] = o->at[d].length > 0 ? o->at[d].length : 1;
+        if (d + 1 < t->rank && t->box[d] > 1 && work_is_store(o))
+            t->tile[d] = t->box[d] = rows;
+    }
+    if (o->kind == PROGRAM_GATHER) {
+        t->gathered = plan_some(o->gathered);
+        t->tile[o->gathered] = rows;
+    }
+    t->window = o->window;
+    t->box[last] = columns;
+    t->tile[last] = boxes * columns;
+    t->boxes = boxes;
+    t->box_bytes = rows * columns * (int)tw_dtype_bytes(t->dtype);
+    t->tile_bytes = boxes * t->box_bytes;
+}
 
 int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, int columns, int most)
 {
@@ -52,25 +80,7 @@ int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, in
                                     "%d %s of %s are %d bytes, no multiple of the %s; write %s", columns,
                                     tw_dtype_name(t->dtype), t->name, row_bytes, made, nearest);
     }
-    t->access = PLAN_ACCESS_TMA;
-    t->align = 16;
-    t->swizzle = swizzle;
-    for (int d = 0; d < t->rank; d++) {
-        t->tile[d] = t->box[d] = o->at[d].length > 0 ? o->at[d].length : 1;
-        if (d + 1 < t->rank && t->box[d] > 1 && work_is_store(o))
-            t->tile[d] = t->box[d] = rows;
-    }
-    if (o->kind == PROGRAM_GATHER) {
-        t->gathered = plan_some(o->gathered);
-        t->tile[o->gathered] = rows;
-    }
-    t->window = o->window;
-    int last = t->rank - 1;
-    t->box[last] = span / size;
-    t->tile[last] = most ? t->box[last] : columns;
-    t->boxes = most ? 1 : row_bytes / span;
-    t->box_bytes = rows * span;
-    t->tile_bytes = t->boxes * t->box_bytes;
+    lay(x, o, swizzle, rows, span / size, most ? 1 : row_bytes / span);
     return 0;
 }
 
@@ -224,17 +234,53 @@ static int turned_output(struct pipeline *x, const struct program_op *o, const s
     return status ? status : pipeline_layout(x, o, columns, rows_of_chunk(x), 0);
 }
 
-/* The item's only store, of 64 rows a consumer, may go out whole: all its boxes at once, in the room of as many
- * buffers, with no barriers in between. Where two boxes make the rows this takes no more room than chunks do; but not
- * of a lone consumer: while it packs the second box nobody else has work, and the first may be on its way. */
+/* Columns of a box without a swizzle: the most, up to `most`, that divide `columns` and are 8 times an odd number; 0:
+ * that is fewer than a chunk is worth, or a swizzle of 64 bytes and more does as well. Rows that lie so many bytes
+ * apart begin in other banks, 8 of them for 16-bit elements, 4 for wider ones, which is what a store of a warp's
+ * fragment takes at a time; and a box may be wider than any swizzle's span. */
+static int plain_columns(const struct pipeline *x, const struct program_op *o, int columns, int most)
+{
+    const int size = (int)tw_dtype_bytes(x->plan->tensor[o->tensor].dtype);
+    int found = 0;
+    if (x->l->kernel->tensor[o->tensor].swizzle_set || x->d.source || size < 2 ||
+        columns * size % (WIDEST_SPAN / 2) == 0)
+        return 0;
+    for (int odd = 1; 8 * odd <= columns && 8 * odd <= most; odd += 2)
+        if (columns % (8 * odd) == 0)
+            found = 8 * odd;
+    return found < PLAIN_LEAST ? 0 : found;
+}
+
+static int plain_layout(struct pipeline *x, const struct program_op *o, int columns, int boxes)
+{
+    const char *name = x->plan->tensor[o->tensor].name;
+    field_reads_add(&x->plan->reads, FIELD_SWIZZLE, o->tensor);
+    lay(x, o, TW_SWIZZLE_NONE, rows_of_chunk(x), columns, boxes);
+    return family_reason(
+        x->plan, plan_text(x->plan, "%s.swizzle", name), tw_swizzles[TW_SWIZZLE_NONE].name,
+        "rows of %d columns, 8 times an odd number, begin in banks of their own, and the tile's are no "
+        "multiple of 64 bytes",
+        columns);
+}
+
+/* The item's only store, of 64 rows a consumer or twice as many, may go out whole: all columns of 64 rows at once, with
+ * no barriers in between. Where two boxes make the rows this takes no more room than chunks do; but not of a lone
+ * consumer: while it packs the second box nobody else has work, and the first may be on its way. */
 static bool is_whole(const struct pipeline *x, int row_bytes, const struct spec_value *said)
 {
     int stores = 0;
     for (int i = 0; i < x->program->op_count; i++)
         stores += work_is_store(&x->program->op[i]) && x->program->op[i].arg[0].columns > 1;
-    if (stores != 1 || x->d.blocks != 1 || row_bytes % WIDEST_SPAN != 0)
+    if (stores != 1 || x->d.blocks > 2 || x->d.source)
         return false;
-    return said->set ? strcmp(said->text, "whole") == 0 : x->d.consumers > 1 && row_bytes == 2 * WIDEST_SPAN;
+    if (said->set)
+        return strcmp(said->text, "whole") == 0;
+    return x->d.blocks == 1 && x->d.consumers > 1 && row_bytes == 2 * WIDEST_SPAN;
+}
+
+static int whole_output(struct pipeline *x, const struct program_op *o, int columns, int box)
+{
+    return box ? plain_layout(x, o, box, columns / box) : pipeline_layout(x, o, rows_of_chunk(x), columns, 0);
 }
 
 /* A chunk of a store whose rows lie as the tile's do: the item's only one, or as many columns as a box holds. */
@@ -247,16 +293,16 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
     while (span > LEAST_SPAN && columns * size % span)
         span /= 2;
     const struct spec_value *said = pipeline_field(x, "pipeline.store");
-    x->whole =
-        !x->d.source && is_whole(x, columns * size, said) && pipeline_chunk(x, op, columns, columns / 2) == columns;
+    const int box = plain_columns(x, o, columns, MOST_BOX);
+    x->whole = is_whole(x, columns * size, said) && pipeline_whole_fits(x, op, columns, box > 0);
     if (!status && !x->whole && said->set && strcmp(said->text, "whole") == 0)
-        return program_refuse(x->l, said->loc, "PROGRAM-STORE",
-                              "a result goes out whole where it is the item's only one, of 64 rows a consumer and rows "
-                              "of a multiple of %d bytes, and its arithmetic has registers for all of them; write "
-                              "store = \"chunks\"",
-                              WIDEST_SPAN);
+        return program_refuse(
+            x->l, said->loc, "PROGRAM-STORE",
+            "a result goes out whole where it is the item's only one, of 64 rows a consumer, or of 128 "
+            "without functions and elements of tensors, nothing comes into its buffers, and registers "
+            "hold all columns of 64 rows; write store = \"chunks\"");
     if (status || x->whole)
-        return status ? status : pipeline_layout(x, o, rows_of_chunk(x), columns, 0);
+        return status ? status : whole_output(x, o, columns, box);
     if (declared->swizzle_set)
         span = tw_swizzles[declared->swizzle].span ? (int)tw_swizzles[declared->swizzle].span : 16;
     if (said->set && strcmp(said->text, "late") == 0) {
@@ -265,6 +311,9 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
                                       : pipeline_layout(x, o, rows_of_chunk(x), width, 0);
         return status ? status : pipeline_late(x, op, columns, width);
     }
+    const int plain = plain_columns(x, o, columns, PLAIN_MOST);
+    if (plain && pipeline_chunk_fits(x, op, plain))
+        return plain_layout(x, o, pipeline_chunk(x, op, plain, plain), 1);
     if (span / size < LEAST_CHUNK) { /* a thread's neighbours and those of its row: two boxes of 16 bytes */
         int chunk = pipeline_chunk(x, op, LEAST_CHUNK, LEAST_CHUNK);
         return pipeline_layout(x, o, rows_of_chunk(x), chunk, 0);
