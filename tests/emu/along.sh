@@ -69,6 +69,7 @@ along_plain 1
 along_two_blocks 1
 by_block 2
 by_block_twice 2
+by_block_whole 2
 by_block_turns 2
 by_block_pair 2
 by_block_masks 2
@@ -76,6 +77,7 @@ by_block_resident 2
 by_block_three 3
 by_block_two_sums 4
 by_columns 2
+by_columns_whole 2
 by_columns_choice 2
 by_columns_turns 2
 by_columns_one 2
@@ -87,6 +89,11 @@ by_columns_lying 2
 by_columns_fp8 2
 by_columns_two_sums 4
 kernels
+# Of two blocks that go out whole from a buffer each, one wait for both.
+"$program" gen "$spec" --kernel by_block_whole --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
+grep -A1 '^ *d_wait_0();' "$work/gen/by_block_whole.sm_90a.cu" | grep -q '^ *d_barrier(consumer);' &&
+    ! grep -q '^ *d_wait();' "$work/gen/by_block_whole.sm_90a.cu"
+ok $? "by_block_whole: one wait for both buffers" "$work/gen/by_block_whole.sm_90a.cu"
 for kernel in by_columns_choice by_columns_choices; do
     "$program" gen "$spec" --kernel "$kernel" --arch sm_90a -o "$work/gen" >"$work/out" 2>&1
     ! grep -q 'column [<>]' "$work/gen/$kernel.sm_90a.cu"

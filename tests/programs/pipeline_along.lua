@@ -87,6 +87,8 @@ end })
 along("by_block_three", {
   tile = { m = 192, n = 96, k = 64 }, pipeline = { consumers = 1 }, cluster = { m = 1, n = 2 },
 })
+-- Both of a consumer's blocks go out whole, each from a buffer of its own; of columns all boxes at once.
+along("by_block_whole", { tile = tall, one = one, part = both, pipeline = { store = "whole" } })
 along("by_block_turns", { tile = tall, pipeline = { turns = true, stages = 2 } })
 along("by_block_pair", { tile = { m = 128, n = 128, k = 64 }, pipeline = { consumers = 1 }, schedule = { blocks = 2 } })
 along("by_block_masks", { tile = tall, part = function(_, dot, row) local i = index()
@@ -102,6 +104,7 @@ local function chosen(choose)
   return function(t, dot, row, at, block) return dot * (row * halves(t, at, block, choose)) end
 end
 along("by_columns", { tile = wide, one = one, part = both, cluster = { m = 2 } })
+along("by_columns_whole", { tile = wide, one = one, part = both, pipeline = { store = "whole" } })
 along("by_columns_choice", { tile = wide, one = one, cluster = { m = 2 }, part = chosen(function(low, high)
   return where(lt(column(), 128), low, high)
 end) })

@@ -277,17 +277,17 @@ static const struct plan_step told = {.op = PLAN_BARRIER,
                                       .call = "d_barrier",
                                       .why = "one thread has waited for the store, for all of them"};
 
-/* The item's only result has a buffer for each of its chunks, of three and more: who has waited for the stores of the
- * item before has waited for all of them. */
+/* The item's only result has a buffer for each of its chunks, of three and more, or of two that are whole rows: who has
+ * waited for the stores of the item before has waited for all of them. */
 static bool has_all_buffers(const struct derive *d, int op)
 {
     const struct plan *p = d->work.l->plan;
-    const int ring = p->ring_count - 1;
+    const int ring = p->ring_count - 1, chunks = chunks_of(d, op);
     int stores = 0;
     for (int i = 0; i < d->work.program->op_count; i++)
         stores += work_is_store(&d->work.program->op[i]);
     return stores == 1 && d->work.op[op].parent < 0 && !d->source && !(d->late && d->late[op]) &&
-           p->ring[ring].stages > 2 && p->ring[ring].stages >= chunks_of(d, op);
+           p->ring[ring].stages >= chunks && (chunks > 2 || (chunks == 2 && d->blocks == 2 && !d->wide));
 }
 
 /* In front of its chunks. */
