@@ -278,19 +278,19 @@ bool pipeline_chunk_fits(const struct pipeline *x, int op, int columns)
            (may_loop && held(x, op, columns, only, true) <= budget_of(x));
 }
 
-/* Of two blocks each sum is free once it is packed. Where nothing is made of them, and all of a thread's places are one
- * address and constants (plain: no swizzle), no more is held of both than behind their loop; under a swizzle ptxas 13.0
- * spilled what it holds of the item, of 2 x 192 columns. */
+/* A sum is free once it is packed. Where nothing is made of sums, and all of a thread's places are one address and
+ * constants (plain: no swizzle), no more is held than behind their loop; under a swizzle ptxas 13.0 spilled what it
+ * holds of the item, of 2 x 192 columns. */
 bool pipeline_whole_fits(struct pipeline *x, int op, int columns, bool plain)
 {
     const struct pipeline_store *s = &x->store[op];
-    if (x->d.blocks == 1)
+    const bool packed = plain && !x->d.in_memory && x->plan->mma_count == 1 && !s->stands_once &&
+                        s->each + s->column + s->places + s->rows == 0;
+    if (!packed && x->d.blocks == 1)
         return pipeline_chunk(x, op, columns, columns / 2) == columns;
     if (x->plan->mma_count > 1 || s->stands_once)
         return false;
-    int taken = held(x, op, columns, false, false);
-    if (plain && !x->d.in_memory && s->each + s->column + s->places + s->rows == 0)
-        taken = pipeline_registers_taken(x) + OTHER_REGISTERS + SPARE;
+    int taken = packed ? pipeline_registers_taken(x) + OTHER_REGISTERS + SPARE : held(x, op, columns, false, false);
     if (taken > budget_of(x))
         return false;
     x->held = taken > x->held ? taken : x->held;
