@@ -174,6 +174,8 @@ else
     own specs/fft.lua --arch sm_90a --complete late
     own specs/fft.lua --arch sm_80 --complete random --seed 7
     own tests/gpu/corners.lua --set M=200,N=208,K=96 --complete random --seed 6
+    own tests/programs/random_products.lua --complete random --seed 14
+    own tests/programs/random_rows.lua --arch sm_90a --complete late
 fi >"$work/own"
 cat "$work/own" >>"$work/jobs"
 # On the emulator nothing is compiled to the end. Every fifth row is: each layout, type and epilogue, no spills. That
@@ -189,8 +191,8 @@ while read -r kernel arch; do
 done <"$work/built"
 
 while read -r out arguments; do
-    # Sizes that are given here may leave something out, and so may corners; those of a spec must not.
-    case $arguments in *--set* | *gemm_corners*) sed -i '/\[RUN-COVERAGE\]$/d' "$out" ;; esac
+    # Sizes that are given here may leave something out, and so may corners and what is drawn; those of a spec must not.
+    case $arguments in *--set* | *gemm_corners* | *random_*) sed -i '/\[RUN-COVERAGE\]$/d' "$out" ;; esac
     # fp8 has no instruction on sm_80.
     case $arguments in *gemm_types*sm_80* | *gemm_grouped*sm_80*)
         sed -i '/note: sm_80 is left out for kernel .gemm_[a-z_]*fp8/d' "$out" ;;
