@@ -1,7 +1,7 @@
 #!/bin/sh
-# Every variant of every spec, for all its architectures, compiled to the end: nothing spills, nothing is in local
-# memory; and for sm_100a, which none has unasked, of the specs that have dots. With lines, as the emulator has them, so
-# that the tests that run these kernels later find their PTX compiled.
+# Every variant of every spec, for all its architectures, and of tests/emu/gemm_corners.lua for sm_90a, compiled to the
+# end: nothing spills, nothing is in local memory; and for sm_100a, which none has unasked, of the specs that have dots.
+# With lines, as the emulator has them, so that the tests that run these kernels later find their PTX compiled.
 # TAP on stdout.
 #   usage: tests/spills.sh [PROGRAM], from the top of the tree. Needs NVRTC, no GPU.
 set -u
@@ -29,6 +29,10 @@ ls -S specs/attention*.lua specs/conv.lua specs/fft.lua specs/gemm*.lua specs/ns
     name=${2##*/}.sm_100a
     "$0" build "$2" --arch sm_100a -o "$1/$name" >"$1/$name.out" 2>"$1/$name.err"
     echo $? >"$1/$name.status"' "$program" "$work"
+# Corners of the family gemm: tiles that take most of the registers.
+"$program" build tests/emu/gemm_corners.lua --arch sm_90a --lines -o "$work/corners" \
+    >"$work/corners.out" 2>"$work/corners.err"
+echo $? >"$work/corners.status"
 clean() { # file name
     out=$work/$1.out
     # Under a head each variant has a row; its spills and its frame are 0.
@@ -42,5 +46,6 @@ for path in specs/*.lua; do
     clean "${path##*/}" "$path"
     [ ! -f "$work/${path##*/}.sm_100a.out" ] || clean "${path##*/}.sm_100a" "$path --arch sm_100a"
 done
+clean corners "tests/emu/gemm_corners.lua --arch sm_90a"
 echo "1..$count"
 [ "$failed" -eq 0 ]

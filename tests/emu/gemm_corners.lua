@@ -2,6 +2,8 @@
 -- clusters along both axes, orders, consumers, warps, sizes known beforehand.
 local M, N, K = dims "M N K"
 
+local whole = { pipeline = { store = "whole" } }
+
 local base = kernel "corner" {
   family = "gemm",
   A = tensor { M, K, dtype = "bf16" },
@@ -86,29 +88,44 @@ kernel "corner_whole" {
   run = { { M = 520, N = 520, K = 584 }, { M = 72, N = 40, K = 0 } },
 }
 kernel "corner_whole_narrow" {
-  like = base, tile = { m = 64, n = 64 }, cluster = { m = 1 }, arch = { sm_90a = { pipeline = { store = "whole" } } },
+  like = base, tile = { m = 64, n = 64 }, cluster = { m = 1 }, arch = { sm_90a = whole },
   run = { { M = 520, N = 168, K = 584 } },
 }
 -- Rows of D that no swizzle of 64 bytes divides lie in boxes without one: chunks of 40 columns, or all of 64 rows at
 -- once, in two boxes of 88 or in one of 200; and of both blocks of a consumer's rows under a swizzle.
 kernel "corner_plain_boxes" {
-  like = base, tile = { n = 120 }, cluster = { m = 1 }, run = { { M = 200, N = 248, K = 200 }, { M = 72, N = 40, K = 0 } },
+  like = base, tile = { n = 120 }, cluster = { m = 1 },
+  run = { { M = 200, N = 248, K = 200 }, { M = 72, N = 40, K = 0 } },
 }
 kernel "corner_plain_boxes_fp32" {
   like = base, D = tensor { M, N, dtype = "fp32" }, tile = { m = 192, n = 72 }, cluster = { m = 1 },
   arch = { sm_90a = {}, sm_80 = { tile = { m = 128, n = 64 } } }, run = { { M = 200, N = 148, K = 200 } },
 }
 kernel "corner_plain_whole" {
-  like = base, tile = { m = 256, n = 176 }, arch = { sm_90a = { pipeline = { store = "whole" } }, sm_80 = { tile = { m = 128 } } },
+  like = base, tile = { m = 256, n = 176 }, arch = { sm_90a = whole, sm_80 = { tile = { m = 128 } } },
   run = { { M = 600, N = 360, K = 200 }, { M = 72, N = 40, K = 0 } },
 }
 kernel "corner_plain_one_box" {
   like = base, B = tensor { 408, K, dtype = "bf16" }, D = tensor { M, 408, dtype = "bf16" },
   tile = { m = 256, n = 200 }, cluster = { m = 1 }, run = { { M = 600, K = 200 }, { M = 72, K = 0 } },
-  arch = { sm_90a = { pipeline = { store = "whole" } }, sm_80 = { tile = { m = 128, n = 136 } } },
+  arch = { sm_90a = whole, sm_80 = { tile = { m = 128, n = 136 } } },
+}
+kernel "corner_plain_whole_one" {
+  like = base, tile = { n = 104 }, cluster = { m = 1 }, arch = { sm_90a = whole, sm_80 = {} },
+  run = { { M = 200, N = 248, K = 200 }, { M = 72, N = 40, K = 0 } },
+}
+kernel "corner_plain_whole_two" {
+  like = base, tile = { m = 192, n = 176 },
+  arch = { sm_90a = whole, sm_80 = { tile = { m = 128, n = 104 } } },
+  run = { { M = 200, N = 368, K = 200 } },
+}
+kernel "corner_plain_whole_fp32" {
+  like = base, D = tensor { M, N, dtype = "fp32" }, tile = { m = 64, n = 72 }, cluster = { m = 1 },
+  pipeline = { mode = "items" }, arch = { sm_90a = whole },
+  run = { { M = 200, N = 148, K = 200 } },
 }
 kernel "corner_blocks_whole" {
-  like = base, tile = { m = 256, n = 160 }, arch = { sm_90a = { pipeline = { store = "whole" } }, sm_80 = { tile = { m = 128 } } },
+  like = base, tile = { m = 256, n = 160 }, arch = { sm_90a = whole, sm_80 = { tile = { m = 128 } } },
   run = { { M = 600, N = 360, K = 200 }, { M = 72, N = 40, K = 0 } },
 }
 kernel "corner_chunks" {

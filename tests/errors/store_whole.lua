@@ -11,6 +11,10 @@ kernel "two_blocks" { like = base, tile = { m = 256, n = 192 },
 kernel "two_blocks_read" { like = base, tile = { m = 256, n = 64 }, bias = tensor { N, dtype = "bf16" },
   epilogue = function(acc, t) return acc + t.bias end,
   arch = { sm_90a = { pipeline = { store = "whole" } } } }
+kernel "two_blocks_made" { like = base, tile = { m = 256, n = 176 }, epilogue = function(acc) return acc * 2 end,
+  arch = { sm_90a = { pipeline = { store = "whole" } } } }
+kernel "two_blocks_shared" { like = base, tile = { m = 256, n = 184 }, schedule = { stream = true },
+  arch = { sm_90a = { pipeline = { store = "whole" } } } }
 kernel "two_results" {
   like = base, tile = { n = 128 }, arch = { sm_90a = { pipeline = { store = "whole" } } },
   E = tensor { M, N, dtype = "bf16", out = true },

@@ -277,8 +277,9 @@ static const struct plan_step told = {.op = PLAN_BARRIER,
                                       .call = "d_barrier",
                                       .why = "one thread has waited for the store, for all of them"};
 
-/* The item's only result has a buffer for each of its chunks, of three and more, or of two that are whole rows: who has
- * waited for the stores of the item before has waited for all of them. */
+/* The item's only result has a buffer for each of its chunks, of three and more, or of two blocks of rows: who has
+ * waited for the stores of the item before has waited for all of them. Two chunks of one block wait one by one: with
+ * one wait they were not measured. */
 static bool has_all_buffers(const struct derive *d, int op)
 {
     const struct plan *p = d->work.l->plan;

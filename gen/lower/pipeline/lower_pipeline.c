@@ -405,8 +405,8 @@ static int choose_stages(struct pipeline *x, int *stages, int *item_stages)
     *stages = pipeline_choose(x, "pipeline.stages", fit > most ? most : fit, "as many as shared memory holds");
     *item_stages = limit - fixed - *stages * each >= once ? 2 : 1;
     /* Chunks of tall tiles are many, and what they wait for nothing runs under. */
-    const int second = (*item_stages - 1) * once, many = x->whole ? x->d.blocks : MOST_BUFFERS;
-    for (; x->by_block && x->stored && x->buffers < many && limit - fixed - *stages * each - second >= chunk;
+    const int second = (*item_stages - 1) * once, most_buffers = x->whole ? x->d.blocks : MOST_BUFFERS;
+    for (; x->by_block && x->stored && x->buffers < most_buffers && limit - fixed - *stages * each - second >= chunk;
          fixed += chunk)
         x->buffers++;
     const struct pipeline_stages all = {.stages = *stages, .fit = fit, .each = each, .beside = fixed};

@@ -140,7 +140,7 @@ int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const ch
     __attribute__((format(printf, 5, 6)));
 
 int pipeline_check_rows(const struct pipeline *x, int consumers); /* that split an item */
-int pipeline_check_dot(const struct pipeline *x, int op);         /* once consumers and blocks are chosen */
+int pipeline_check_dot(struct pipeline *x, int op);         /* once consumers and blocks are chosen */
 /* 1 where the architecture's dots do not multiply what this one is of, told where the spec says the dtypes; else 0. */
 int pipeline_refuse_dtypes(const struct pipeline *x, int op);
 /* 1 where the loaded operand, which lies with m or n innermost, is read with k innermost alone, as is told; else 0. */
@@ -247,12 +247,12 @@ int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, in
 /* The tile's columns run along the innermost dim, and its rows are all rows of the spans. 0, 1. */
 int pipeline_check_spans(struct pipeline *x, const struct program_op *o, int rows, int columns, bool one_span);
 
-/* Tiles and boxes of what is loaded for dots and stored, operands of the instructions, tensor maps. 0, 1, 3. */
-int pipeline_tensors(struct pipeline *x);
+int pipeline_tensors(struct pipeline *x); /* tiles, boxes and maps of what is loaded and stored, operands. 0, 1, 3 */
 int pipeline_maps(struct pipeline *x); /* of those that come by TMA. 0 or 3 */
 /* What becomes of the tensor in the L2, where the kernel says so; asked: blocks may begin by asking for it. 0 or 3. */
 int pipeline_cached(struct pipeline *x, int tensor, bool asked);
 int pipeline_check_store(const struct pipeline *x, int op); /* its value has the columns of its place */
+bool pipeline_by_elements(struct pipeline *x, int op); /* a STORE, however rows are aligned */
 
 /* What steps read element by element: pairs of neighbours as one word where that can be, extents for the bounds. Once
  * the steps are there. 0, 1, 3. */
@@ -290,7 +290,7 @@ int pipeline_stores(struct pipeline *x); /* looks at the arithmetic of all of th
  * suffice for what is held beside the sums. Notes that, and decides whether chunks are a loop. */
 int pipeline_chunk(struct pipeline *x, int op, int columns, int least);
 bool pipeline_chunk_fits(const struct pipeline *x, int op, int columns); /* without any of this */
-/* Whether all columns of 64 rows can be a chunk, unrolled, without a swizzle where `plain`. Notes what it holds. */
+/* Whether 64 rows can be a chunk; plain: without a swizzle. Notes what it holds. */
 bool pipeline_whole_fits(struct pipeline *x, int op, int columns, bool plain);
 
 /* Registers of a thread for each 8 columns of a slab: what a warp of mma.sync stores of a row, of the fullest store.

@@ -125,13 +125,32 @@ static int first_registers(const struct pipeline *x)
     return share < x->l->arch->registers_per_thread ? share : x->l->arch->registers_per_thread;
 }
 
-static int check_registers(const struct pipeline *x, int op)
+/* Tiles come and results leave by bulk copies that end where their tensors do: no thread has places of its own. */
+static bool is_bulk(struct pipeline *x)
+{
+    bool bulk = true;
+    for (int i = 0; i < x->program->op_count; i++) {
+        const struct program_op *o = &x->program->op[i];
+        if (work_is_store(o) && o->arg[0].columns > 1)
+            bulk = bulk && !pipeline_by_elements(x, i);
+        for (int k = 0; k < 2 && o->kind == PROGRAM_DOT; k++) {
+            const int load = x->d.dot[i].load[k];
+            bulk = bulk && load >= 0 && x->program->op[load].kind == PROGRAM_LOAD && !pipeline_is_copied(x, load) &&
+                   !pipeline_is_limited(x, x->program->op[load].tensor);
+        }
+        /* Boxes of 8 columns, where they are innermost: an address each. */
+        bulk = bulk && (o->kind != PROGRAM_DOT || x->d.dot[i].transposed[1]);
+    }
+    return bulk;
+}
+
+static int check_registers(struct pipeline *x, int op)
 {
     int columns = x->program->op[op].tile.columns, blocks = x->d.blocks, consumers = x->d.consumers;
     int budget = consumers == 3 ? BUDGET_OF_THREE : BUDGET, sums = (budget - OTHER_REGISTERS) / blocks;
     int one = first_registers(x) - MMA_REGISTERS, fits = 2 * (sums < one ? sums : one) / 8 * 8;
     char name[80];
-    const bool bulk = blocks > 1 && consumers < 3 && blocks * columns / 2 + OTHER_OF_BULK <= budget;
+    const bool bulk = blocks > 1 && consumers < 3 && blocks * columns / 2 + OTHER_OF_BULK <= budget && is_bulk(x);
     if (columns <= fits || x->d.in_memory || (bulk && x->l->variant == 0 && columns / 2 <= one))
         return 0;
     extent_name(x, op, EXTENT_COLUMNS, name);
@@ -145,12 +164,13 @@ static int check_registers(const struct pipeline *x, int op)
     return pipeline_refuse(
         x, op, EXTENT_COLUMNS, "REGS",
         "on %s %d x %d of %s for each consumer are %d registers a thread, and with %d for addresses and the "
-        "epilogue%s more than the %d that %d consumer%s can have; write %s = %d%s%s",
+        "epilogue%s, more than the %d that %d consumer%s can have; write %s = %d%s%s",
         x->l->arch->name, blocks * PIPELINE_ROWS, columns, tw_dtype_name(x->program->op[op].tile.dtype),
         blocks * columns / 2, OTHER_REGISTERS, bulk ? " of results whose rows have any alignment" : "", budget,
         consumers, consumers == 1 ? "" : "s", name, fits,
         blocks > 1 ? " or fewer rows" : ", or 128 rows and pipeline.consumers = 2", /* one block of rows fits two */
-        bulk ? ", or a constant extent whose rows are multiples of 16 bytes" : "");
+        bulk ? ", or the extent along these rows as a constant or by dims \"N%8\", so that they are whole 16 bytes"
+             : "");
 }
 
 /* The tensor that a dot's operand was loaded or gathered from, turned, sliced or not; -1: it is computed. */
@@ -248,7 +268,7 @@ int pipeline_refuse_dtypes(const struct pipeline *x, int op)
                           tw_dtype_name(o->arg[0].dtype), tw_dtype_name(o->arg[1].dtype), arch->name, types, otherwise);
 }
 
-int pipeline_check_dot(const struct pipeline *x, int op)
+int pipeline_check_dot(struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
     enum tw_dtype dtype = o->arg[1].dtype;

@@ -41,6 +41,7 @@ struct pipeline_store {
     bool stands_once; /* its chunks are a loop; else they are unrolled */
     bool rows_too;    /* it takes values of rows beside sums */
     bool integers;    /* it reads a tensor of integers */
+    bool bare;        /* it stores what the dot gives, at most rounded */
     uint32_t shares;  /* of which stores, as bits, it has arithmetic on sums */
 };
 
@@ -188,6 +189,10 @@ int pipeline_stores(struct pipeline *x)
         struct walk w = {&x->d.work,   p,    x->l->variant == 0 || !x->d.synchronous,
                          &x->store[i], seen, (uint32_t)1 << stores++};
         visit(&w, x->d.work.op[i].arg[0], WORK_ROW | WORK_COLUMN);
+        int root = x->d.work.op[i].arg[0];
+        while (x->d.work.graph.node[root].op == EXPR_CAST)
+            root = x->d.work.graph.node[root].arg[0];
+        x->store[i].bare = x->d.work.graph.node[root].op == EXPR_TILE;
         w.store = &x->store[count];
         w.bit = (uint32_t)1 << STORES;
         visit(&w, x->d.work.op[i].arg[0], WORK_ROW | WORK_COLUMN);
@@ -278,19 +283,23 @@ bool pipeline_chunk_fits(const struct pipeline *x, int op, int columns)
            (may_loop && held(x, op, columns, only, true) <= budget_of(x));
 }
 
-/* A sum is free once it is packed. Where nothing is made of sums, and all of a thread's places are one address and
- * constants (plain: no swizzle), no more is held than behind their loop; under a swizzle ptxas 13.0 spilled what it
- * holds of the item, of 2 x 192 columns. */
+/* A sum that is stored as it is is free once it is packed. Where all of a thread's places are one address and constants
+ * (plain: no swizzle), no more is held than behind their loop; under a swizzle ptxas 13.0 spilled what it holds of the
+ * item, of 2 x 192 columns. Of two blocks of rows it spilled with any arithmetic from 2 x 160 on. */
 bool pipeline_whole_fits(struct pipeline *x, int op, int columns, bool plain)
 {
     const struct pipeline_store *s = &x->store[op];
-    const bool packed = plain && !x->d.in_memory && x->plan->mma_count == 1 && !s->stands_once &&
-                        s->each + s->column + s->places + s->rows == 0;
+    const bool packed = plain && s->bare && !x->d.in_memory && x->plan->mma_count == 1;
     if (!packed && x->d.blocks == 1)
         return pipeline_chunk(x, op, columns, columns / 2) == columns;
-    if (x->plan->mma_count > 1 || s->stands_once)
+    if (!s->bare || x->d.in_memory || x->plan->mma_count > 1)
         return false;
-    int taken = packed ? pipeline_registers_taken(x) + OTHER_REGISTERS + SPARE : held(x, op, columns, false, false);
+    bool shares = false; /* of items: a few registers more say where a part of one begins */
+    for (int i = 0; i < x->program->op_count; i++)
+        shares =
+            shares || (x->program->op[i].kind == PROGRAM_LOOP && (x->program->op[i].stream || x->program->op[i].parts));
+    const int taken = packed ? pipeline_registers_taken(x) + OTHER_REGISTERS + SPARE * (shares ? 4 : 1)
+                             : held(x, op, columns, false, false);
     if (taken > budget_of(x))
         return false;
     x->held = taken > x->held ? taken : x->held;

@@ -8,9 +8,9 @@ enum {
     MOST_BOX = 256,    /* elements of a tensor map's box along one dim */
     WIDEST_SPAN = 128, /* bytes of a box's rows */
     LEAST_SPAN = 32,
-    LEAST_CHUNK = 8, /* columns */
-    PLAIN_LEAST = 24,
-    PLAIN_MOST = 64, /* columns of a chunk without a swizzle */
+    LEAST_CHUNK = 8,  /* columns */
+    PLAIN_LEAST = 24, /* columns of a chunk without a swizzle: 16 have a swizzle that does as well */
+    PLAIN_MOST = 64,  /* more would take a stage of tiles */
 };
 
 /* ---- tensors ----------------------------------------------------------------------------------------------------- */
@@ -63,7 +63,9 @@ int pipeline_layout(struct pipeline *x, const struct program_op *o, int rows, in
         snprintf(name, sizeof name, "%s.swizzle", t->name);
         family_reason(x->plan, name, tw_swizzles[swizzle].name,
                       "the widest whose span divides the tile's %d-byte rows%s", row_bytes,
-                      widest < WIDEST_SPAN && widest < row_bytes ? " and is no wider than a chunk" : "");
+                      widest < WIDEST_SPAN && widest < row_bytes ? " and is no wider than a chunk"
+                      : work_is_store(o) && span < LEAST_SPAN    ? "; store = \"whole\" takes all columns at once"
+                                                                 : "");
     }
     if (row_bytes % span) {
         int high = (row_bytes + span - 1) / span * span / size, low = high - span / size;
@@ -242,8 +244,7 @@ static int plain_columns(const struct pipeline *x, const struct program_op *o, i
 {
     const int size = (int)tw_dtype_bytes(x->plan->tensor[o->tensor].dtype);
     int found = 0;
-    if (x->l->kernel->tensor[o->tensor].swizzle_set || x->d.source || size < 2 ||
-        columns * size % (WIDEST_SPAN / 2) == 0)
+    if (x->l->kernel->tensor[o->tensor].swizzle_set || x->d.source || columns * size % (WIDEST_SPAN / 2) == 0)
         return 0;
     for (int odd = 1; 8 * odd <= columns && 8 * odd <= most; odd += 2)
         if (columns % (8 * odd) == 0)
@@ -298,9 +299,9 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
     if (!status && !x->whole && said->set && strcmp(said->text, "whole") == 0)
         return program_refuse(
             x->l, said->loc, "PROGRAM-STORE",
-            "a result goes out whole where it is the item's only one, of 64 rows a consumer, or of 128 "
-            "without functions and elements of tensors, nothing comes into its buffers, and registers "
-            "hold all columns of 64 rows; write store = \"chunks\"");
+            "a result goes out whole where it is the item's only one, of one product, and registers hold all columns "
+            "of "
+            "64 rows; of 128 rows a consumer as the dot gives it, without arithmetic; write store = \"chunks\"");
     if (status || x->whole)
         return status ? status : whole_output(x, o, columns, box);
     if (declared->swizzle_set)
@@ -313,7 +314,7 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
     }
     const int plain = plain_columns(x, o, columns, PLAIN_MOST);
     if (plain && pipeline_chunk_fits(x, op, plain))
-        return plain_layout(x, o, pipeline_chunk(x, op, plain, plain), 1);
+        return plain_layout(x, o, pipeline_chunk(x, op, plain, plain) /* which is plain, noted */, 1);
     if (span / size < LEAST_CHUNK) { /* a thread's neighbours and those of its row: two boxes of 16 bytes */
         int chunk = pipeline_chunk(x, op, LEAST_CHUNK, LEAST_CHUNK);
         return pipeline_layout(x, o, rows_of_chunk(x), chunk, 0);
@@ -322,6 +323,32 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
     int least = declared->swizzle_set || by_row ? span / size : LEAST_SPAN / size;
     status = pipeline_layout(x, o, rows_of_chunk(x), columns, pipeline_chunk(x, op, span / size, least));
     return status ? status : pipeline_source_tile(x, op);
+}
+
+static int row_spans_of(const struct pipeline *x, const struct program_op *o)
+{
+    int spans = 0;
+    for (int d = 0; d < x->plan->tensor[o->tensor].rank; d++)
+        spans += !o->at[d].column && o->at[d].length > 1;
+    return spans;
+}
+
+/* Bulk stores end where the tensor does, and, row by row, at a row that data say. Rows along several spans, of which
+ * many lie outside where few are asked for, go out by elements. */
+bool pipeline_by_elements(struct pipeline *x, int op)
+{
+    const struct program_op *o = &x->program->op[op];
+    const struct plan_tensor *t = &x->plan->tensor[o->tensor];
+    const struct spec_tensor *declared = &x->l->kernel->tensor[o->tensor];
+    const int size = (int)tw_dtype_bytes(t->dtype), beyond = x->d.work.op[op].beyond;
+    bool turned;
+    const struct program_tile *tile = work_stored(&x->d.work, o, &turned);
+    int64_t extent;
+    const bool never = expr_is_int(&x->plan->graph, t->dim[t->rank - 1], &extent) && extent * size % 16 != 0;
+    const bool wide =
+        tile->columns * size % 128 == 0 && (!declared->swizzle_set || declared->swizzle == TW_SWIZZLE_128B);
+    return never || o->kind == PROGRAM_STORE_ADD || row_spans_of(x, o) > 1 ||
+           (beyond >= 0 && (turned || !wide || !work_ends_rows(&x->d.work, beyond)));
 }
 
 /* What one step of a store takes: 64 rows and as many columns as a box holds. */
@@ -338,20 +365,8 @@ static int output(struct pipeline *x, int op)
         return 3;
     if (pipeline_refuse_output(x, op))
         return 1;
-    int64_t extent;
-    bool never = expr_is_int(&x->plan->graph, t->dim[t->rank - 1], &extent) &&
-                 extent * (int64_t)tw_dtype_bytes(t->dtype) % 16 != 0;
-    /* Bulk stores end where the tensor does, and, row by row, at a row that data say. Rows along several spans, of
-     * which many lie outside where few are asked for, go out by elements. */
-    int beyond = x->d.work.op[op].beyond;
-    bool wide = tile->columns * (int)tw_dtype_bytes(t->dtype) % 128 == 0 &&
-                (!x->l->kernel->tensor[o->tensor].swizzle_set || t->swizzle == TW_SWIZZLE_128B);
-    int row_spans = 0;
-    for (int d = 0; d < t->rank; d++)
-        row_spans += !o->at[d].column && o->at[d].length > 1;
-    never = never || o->kind == PROGRAM_STORE_ADD || row_spans > 1 ||
-            (beyond >= 0 && (turned || !wide || !work_ends_rows(&x->d.work, beyond)));
-    if (x->l->variant == 1 || never) {
+    const int beyond = x->d.work.op[op].beyond, row_spans = row_spans_of(x, o);
+    if (x->l->variant == 1 || pipeline_by_elements(x, op)) {
         /* Of few rows a store is short: from registers, for its room is better a tile's. */
         if (row_spans > 1 && !turned)
             return family_add_value(x->plan, plan_text(x->plan, "direct.%s", t->name), 1) ? 3 : 0;
