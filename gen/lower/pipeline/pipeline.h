@@ -140,7 +140,7 @@ int pipeline_refuse_tile(const struct pipeline *x, int op, bool column, const ch
     __attribute__((format(printf, 5, 6)));
 
 int pipeline_check_rows(const struct pipeline *x, int consumers); /* that split an item */
-int pipeline_check_dot(struct pipeline *x, int op);         /* once consumers and blocks are chosen */
+int pipeline_check_dot(struct pipeline *x, int op);               /* once consumers and blocks are chosen */
 /* 1 where the architecture's dots do not multiply what this one is of, told where the spec says the dtypes; else 0. */
 int pipeline_refuse_dtypes(const struct pipeline *x, int op);
 /* 1 where the loaded operand, which lies with m or n innermost, is read with k innermost alone, as is told; else 0. */

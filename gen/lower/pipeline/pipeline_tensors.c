@@ -297,11 +297,10 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
     const int box = plain_columns(x, o, columns, MOST_BOX);
     x->whole = is_whole(x, columns * size, said) && pipeline_whole_fits(x, op, columns, box > 0);
     if (!status && !x->whole && said->set && strcmp(said->text, "whole") == 0)
-        return program_refuse(
-            x->l, said->loc, "PROGRAM-STORE",
-            "a result goes out whole where it is the item's only one, of one product, and registers hold all columns "
-            "of "
-            "64 rows; of 128 rows a consumer as the dot gives it, without arithmetic; write store = \"chunks\"");
+        return program_refuse(x->l, said->loc, "PROGRAM-STORE",
+                              "a result goes out whole where it is the item's only one, of one product, and registers "
+                              "hold all columns of 64 rows; of 128 rows a consumer as the dot gives it, without "
+                              "arithmetic; write store = \"chunks\"");
     if (status || x->whole)
         return status ? status : whole_output(x, o, columns, box);
     if (declared->swizzle_set)
