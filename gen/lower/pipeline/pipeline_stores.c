@@ -24,6 +24,7 @@ enum {
     OF_INTEGERS = 24,  /* of a store that reads integers: they are widened, and converted, all of a chunk together */
     OF_UNROLLED = 32,  /* of one that is unrolled and makes something of rows or columns: of all chunks together */
     OF_STORES = 8,     /* of each store beyond the second */
+    OF_SHARES = 32,    /* of blocks that have shares of items: where a part of one begins, with what is spare */
     STORES = 31,       /* of a program; what further ones share is not looked at */
     NARROW_BYTES = 32, /* of a row of a chunk: the narrowest that the Plan chooses by itself */
 };
@@ -294,11 +295,11 @@ bool pipeline_whole_fits(struct pipeline *x, int op, int columns, bool plain)
         return pipeline_chunk(x, op, columns, columns / 2) == columns;
     if (!s->bare || x->d.in_memory || x->plan->mma_count > 1)
         return false;
-    bool shares = false; /* of items: a few registers more say where a part of one begins */
+    bool shares = false;
     for (int i = 0; i < x->program->op_count; i++)
         shares =
             shares || (x->program->op[i].kind == PROGRAM_LOOP && (x->program->op[i].stream || x->program->op[i].parts));
-    const int taken = packed ? pipeline_registers_taken(x) + OTHER_REGISTERS + SPARE * (shares ? 4 : 1)
+    const int taken = packed ? pipeline_registers_taken(x) + OTHER_REGISTERS + (shares ? OF_SHARES : SPARE)
                              : held(x, op, columns, false, false);
     if (taken > budget_of(x))
         return false;

@@ -312,8 +312,10 @@ static int straight_output(struct pipeline *x, int op, const struct program_tile
         return status ? status : pipeline_late(x, op, columns, width);
     }
     const int plain = plain_columns(x, o, columns, PLAIN_MOST);
-    if (plain && pipeline_chunk_fits(x, op, plain))
-        return plain_layout(x, o, pipeline_chunk(x, op, plain, plain) /* which is plain, noted */, 1);
+    if (plain && pipeline_chunk_fits(x, op, plain)) {
+        const int chunk = pipeline_chunk(x, op, plain, plain); /* all of it, and its registers are noted */
+        return plain_layout(x, o, chunk, 1);
+    }
     if (span / size < LEAST_CHUNK) { /* a thread's neighbours and those of its row: two boxes of 16 bytes */
         int chunk = pipeline_chunk(x, op, LEAST_CHUNK, LEAST_CHUNK);
         return pipeline_layout(x, o, rows_of_chunk(x), chunk, 0);
