@@ -757,7 +757,7 @@ static int expand_plan(const char *template_name, const struct plan *plan, struc
     struct place_context places = {.plan = plan};
     struct fragment_context fragments = {.plan = plan};
     struct stamp_context stamps = {plan, options};
-    enum { OWN = 9 };
+    enum { OWN = 10 };
     struct emit_helper helper[EMIT_MAX_HELPERS] = {{"place_step", emit_place_step, &places},
                                                    {"place_uniform", emit_place_uniform, &places},
                                                    {"place_pairs", emit_place_pairs, &places},
@@ -765,6 +765,7 @@ static int expand_plan(const char *template_name, const struct plan *plan, struc
                                                    {"fragment_uniform", emit_fragment_uniform, &fragments},
                                                    {"fragment_item", emit_fragment_item, &fragments},
                                                    {"fragment_foretold", emit_fragment_foretold, &fragments},
+                                                   {"fragment_sends_line", emit_fragment_sends_line, &fragments},
                                                    {"fragment_reads", emit_fragment_reads, context},
                                                    {"stamp", emit_stamp, &stamps}};
     struct emit_options with_helper = *options;

@@ -73,8 +73,9 @@ int emit_fragment_reads(lua_State *L)
     for (int r = 0; r < p->role_count; r++)
         for (int i = 0; i < p->role[r].step_count; i++) {
             const struct plan_step *step = &p->role[r].step[i];
-            const bool of_rows = reads_rows(p, step);
-            const int node[] = {of_rows ? 0 : step->node, step->inside};
+            const bool of_rows = reads_rows(p, step), line = fragment_sends_line(p, step, f.narrow);
+            const int node[] = {of_rows || line ? 0 : step->node, step->inside};
+            f.lines = f.lines || (line && step->tensor == f.tensor);
             rows = of_rows && step->tensor == f.tensor ? step->count : rows;
             for (int k = 0; k < 2; k++)
                 if (node[k])

@@ -599,6 +599,29 @@ static bool is_of_item(const struct expr_graph *g, int node)
     return leaf || expr_ops[n->op].arity > 0;
 }
 
+bool fragment_sends_line(const struct plan *p, const struct plan_step *step, const bool *narrow)
+{
+    const int nodes[] = {step->node, step->node2};
+    bool line = step->op == PLAN_FILL && step->node;
+    for (int i = 0; i < 2 && line; i++) {
+        const struct expr_node *n = &p->fused.node[nodes[i] ? plan_number(nodes[i]) : plan_number(step->node)];
+        const struct plan_tensor *t = n->op == EXPR_TENSOR ? &p->tensor[n->integer] : NULL;
+        line = t && t->dtype == TW_FP32 && n->rank > 0 && !t->pointers && !t->out &&
+               narrow[p->fused.index[n->first_index + n->rank - 1]];
+        for (int d = 0; line && d < n->rank - 1; d++)
+            line = is_of_item(&p->fused, p->fused.index[n->first_index + d]);
+    }
+    return line;
+}
+
+int emit_fragment_sends_line(lua_State *L)
+{
+    struct fragment f;
+    begin(L, &f);
+    lua_pushboolean(L, fragment_sends_line(f.plan, find_step(L, f.plan), f.narrow));
+    return 1;
+}
+
 /* An element of 32 bits of a tensor, or a word of the list of turns. */
 static bool is_item_element(const struct plan *p, int node)
 {

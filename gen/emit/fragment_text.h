@@ -24,6 +24,8 @@
  * From then on its name is the text of such a node, until fragment_item() says that there are none: it is read once,
  * and the compiler knows that arithmetic on it, which is long, is the same wherever it stands.
  *
+ * fragment_sends_line(role, n): fragment_sends_line of that step.
+ *
  * fragment_foretold(): a condition asks an element's column alone, so that a compiler may know for a whole register of
  * a fragment that nobody reads it.
  */
@@ -44,6 +46,10 @@ bool fragment_is_line(const struct plan *p, int node, const bool *narrow);
 /* The step reads such elements so: it computes in registers, as masks do, and stores nothing. */
 bool fragment_takes_lines(const struct plan_step *step);
 
+/* The step sends elements of a tensor of fp32 into a stage, that lie in its last dim one behind the other as turns do:
+ * where they begin is the item's, and found once for it. They are read by NAME_line_at. */
+bool fragment_sends_line(const struct plan *p, const struct plan_step *step, const bool *narrow);
+
 /* Their emit_helper.context, which lasts for one expansion. */
 struct fragment_context {
     const struct plan *plan;
@@ -55,5 +61,6 @@ int emit_fragment_step(lua_State *L);
 int emit_fragment_uniform(lua_State *L);
 int emit_fragment_item(lua_State *L);
 int emit_fragment_foretold(lua_State *L);
+int emit_fragment_sends_line(lua_State *L);
 
 #endif

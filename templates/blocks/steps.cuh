@@ -1168,21 +1168,36 @@ const int ${name} = ${value};
 //@ end
 //@ -- The dot's operands are found in the turn before.
 //@ local function is_early(name) return has(model, "early") and has(model.early, name) end
+//@ local sent = { node = "_element", node2 = "_other" } -- by the step's field, behind the tensor's name
+//@ -- Where the item's elements begin that step i sends in each turn.
+//@ local function sent_lines(i)
+//@     local step, letters = role.step[i], { node = "b", node2 = "d" }
+//@     for _, which in ipairs({ "node", "node2" }) do
+//@         if has(step, which) and fragment_sends_line(role.name, i) then
+//@             local index, range = model.fused[step[which] + 1].index, { at = "" }
+//@             local tensor, name, others = step.tensor, step.tensor .. sent[which], { table.unpack(index, 1, #index - 1) }
+//@             if #others > 0 then range = fragment_uniform(letters[which] .. i .. "_", table.unpack(others)) end
+//@             local statements, list = range.at, #others > 0 and ", " .. csv(range) or ""
+${statements}
+const ${tensor}_line ${name}_line = ${tensor}_line_begin(args${list});
+//@         end
+//@     end
+//@ end
 //@ -- The elements that are sent into the stage which step `number` waits for: under way while it does.
 //@ local function element_reads(number)
 //@     for i = number + 1, #role.step do
 //@         local step = role.step[i]
 //@         if step.op == "wait_empty" and step.ring == role.step[number].ring then break end
-//@         if step.op == "fill" and step.ring == role.step[number].ring and has(step, "node") then
-//@             local range = fragment_uniform("e" .. i .. "_", step.node)
-//@             local statements, value, tensor = range.at, range[1], step.tensor
+//@         local sends = step.op == "fill" and step.ring == role.step[number].ring and has(step, "node")
+//@         local letters, tensor = { node = "e", node2 = "f" }, step.tensor
+//@         for _, which in ipairs({ "node", "node2" }) do
+//@             if sends and has(step, which) then
+//@                 local line, index = fragment_sends_line(role.name, i), model.fused[step[which] + 1].index
+//@                 local range = fragment_uniform(letters[which] .. i .. "_", line and index[#index] or step[which])
+//@                 local statements, value, name = range.at, range[1], tensor .. sent[which]
+//@                 if line then value = tensor .. "_line_at(" .. name .. "_line, " .. value .. ")" end
 ${statements}
-const float ${tensor}_element = ${value};
-//@             if has(step, "node2") then
-//@                 local other = fragment_uniform("f" .. i .. "_", step.node2)
-//@                 local more, second = other.at, other[1]
-${more}
-const float ${tensor}_other = ${second};
+const float ${name} = ${value};
 //@             end
 //@         end
 //@     end
@@ -1499,6 +1514,7 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@         local copied = fill.op == "fill" and #model.ring[fill.ring].tensor > 0
 //@         copied = copied and model.ring[fill.ring].filler == "bulk" and has(fill, "at")
 //@         if copied and not has(model.tensor[fill.tensor], "gathered") then read_once(j) end
+//@         if fill.op == "fill" and has(fill, "node") then sent_lines(j) end
 //@     end
 //@ end
 //@ local storing, opened, filled_of, stored_to = nil, {}, {}, 0

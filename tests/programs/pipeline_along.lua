@@ -72,6 +72,9 @@ along("along_two_sums", {
 along("along_twice", { one = one, part = function(t, dot, row, at, block)
   return dot * (row * t.one[at.n // 64][block] + t.one[0][block])
 end })
+-- Numbers of one turn after the other lie apart.
+along("along_across", { one = tensor { blocks(), (N + 63) // 64, dtype = "fp32" }, cluster = { m = 2 },
+  part = function(t, dot, row, at, block) return dot * (row * t.one[block][at.n // 64]) end })
 along("along_not_thrice", { one = one, part = function(t, dot, row, at, block)
   return dot * (row * t.one[at.n // 64][block] + t.one[0][block] * t.one[at.n // 128][block])
 end })
