@@ -11,8 +11,8 @@ tuned "gemm_fp8" { gpu = "NVIDIA H200", arch = "sm_90a",
 }
 tuned "gemm_fp8_blocks" { gpu = "NVIDIA H200", arch = "sm_90a",
   { M = 128, N = 7168, K = 2048, mode = "burst", use = { tile = { m = 128 } } },
-  { M = 4096, N = 2112, K = 7168, mode = "burst", use = { tile = { m = 192 } }, us = 97.4, ratio = 0.842 },
-  { M = 4096, N = 4096, K = 4096, mode = "burst", use = {}, us = 101.4, ratio = 0.904 },
-  { M = 4096, N = 7168, K = 2048, mode = "burst", use = { tile = { m = 128, n = 256 } }, us = 91.7, ratio = 0.866 },
-  { M = 4096, N = 24576, K = 1536, mode = "burst", use = { cluster = { m = 1, n = 2 }, tile = { m = 192 } }, us = 230.8, ratio = 0.868 },
+  { M = 4096, N = 2112, K = 7168, mode = "burst", use = { cache = { B = "evict_last" }, schedule = { order = "row" }, tile = { m = 192 } }, us = 93.4, ratio = 0.892 },
+  { M = 4096, N = 4096, K = 4096, mode = "burst", use = { cache = { A = "evict_last", B = "evict_first" }, cluster = { m = 1, n = 2 }, pipeline = { store = "whole" } }, us = 98.5, ratio = 0.940 },
+  { M = 4096, N = 7168, K = 2048, mode = "burst", use = { cache = { A = "evict_last" }, cluster = { m = 1, n = 2 }, pipeline = { store = "whole" } }, us = 89.4, ratio = 0.900 },
+  { M = 4096, N = 24576, K = 1536, mode = "burst", use = { cache = { A = "evict_last" }, cluster = { m = 1, n = 2 }, tile = { m = 192 } }, us = 226.7, ratio = 0.899 },
 }

@@ -72,6 +72,12 @@ c("blocks_256_column", tall { schedule = { order = "column" } })
 c("blocks_256_n2", tall { cluster = { m = 1, n = 2 } })
 c("blocks_256_turns", tall { pipeline = { turns = true } })
 c("blocks_256_whole", tall { pipeline = { store = "whole" } })
+-- Less traffic of the L2: a pair of blocks shares the taller operand, which stays in it.
+local columns, rows, stays = { order = "column" }, { order = "row" }, { A = "evict_last" }
+local two = { m = 1, n = 2 }
+c("blocks_256_n2_A", tall { pipeline = { store = "whole" }, cluster = two, schedule = columns, cache = stays })
+c("blocks_192_n2_A", { tile = { m = 192, n = 128, k = 128 }, cluster = two, schedule = columns, cache = stays })
+c("blocks_192_rows_B", { tile = { m = 192, n = 128, k = 128 }, schedule = rows, cache = { B = "evict_last" } })
 c("blocks_256_narrow", tall(), "narrow") -- stores of 32 columns: a stage more, a buffer less
 c("only_a_256", tall(), "a")
 c("only_b_256", tall(), "b")
@@ -79,7 +85,7 @@ c("two_level_256", tall(), "none")
 -- Two blocks a multiprocessor, each of one consumer: one's results go out while the other multiplies.
 c("blocks_pair", { pipeline = { consumers = 1 }, schedule = { blocks = 2, order = "column" } }, "narrow")
 c("blocks_192", { tile = { m = 192, n = 128, k = 128 } })
-local three, two = { m = 192, n = 128, k = 128 }, { m = 1, n = 2 }
+local three = { m = 192, n = 128, k = 128 }
 c("blocks_192_n2", { tile = three, cluster = two })
 c("blocks_192_whole", { tile = three, cluster = two, pipeline = { store = "whole" } })
 c("blocks_n192", { tile = { m = 128, n = 192, k = 128 } })
