@@ -59,6 +59,13 @@ static void mark(struct found *f, int node, bool may, bool lines)
         mark(f, p->fused.index[n->first_index + i], false, lines);
 }
 
+/* The place in its tensor's last dim of an element, plan_some(node). */
+static int last_index(const struct plan *p, int element)
+{
+    const struct expr_node *n = &p->fused.node[plan_number(element)];
+    return p->fused.index[n->first_index + n->rank - 1];
+}
+
 int emit_fragment_reads(lua_State *L)
 {
     const struct plan *p = emit_helper_context(L);
@@ -76,6 +83,12 @@ int emit_fragment_reads(lua_State *L)
             const bool of_rows = reads_rows(p, step), line = fragment_sends_line(p, step, f.narrow);
             const int node[] = {of_rows || line ? 0 : step->node, step->inside};
             f.lines = f.lines || (line && step->tensor == f.tensor);
+            if (step->node2 && !line)
+                mark(&f, plan_number(step->node2), false, false);
+            if (line) {
+                mark(&f, last_index(p, step->node), false, false);
+                mark(&f, last_index(p, step->node2 ? step->node2 : step->node), false, false);
+            }
             rows = of_rows && step->tensor == f.tensor ? step->count : rows;
             for (int k = 0; k < 2; k++)
                 if (node[k])

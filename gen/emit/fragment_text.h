@@ -46,8 +46,8 @@ bool fragment_is_line(const struct plan *p, int node, const bool *narrow);
 /* The step reads such elements so: it computes in registers, as masks do, and stores nothing. */
 bool fragment_takes_lines(const struct plan_step *step);
 
-/* The step sends elements of a tensor of fp32 into a stage, that lie in its last dim one behind the other as turns do:
- * where they begin is the item's, and found once for it. They are read by NAME_line_at. */
+/* The step sends elements of a tensor of fp32 into a stage, whose places in all dims but the last are the item's: where
+ * they begin is found once for it. They are read by NAME_line_at. */
 bool fragment_sends_line(const struct plan *p, const struct plan_step *step, const bool *narrow);
 
 /* Their emit_helper.context, which lasts for one expansion. */

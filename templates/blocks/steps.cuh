@@ -1168,18 +1168,23 @@ const int ${name} = ${value};
 //@ end
 //@ -- The dot's operands are found in the turn before.
 //@ local function is_early(name) return has(model, "early") and has(model.early, name) end
-//@ local sent = { node = "_element", node2 = "_other" } -- by the step's field, behind the tensor's name
-//@ -- Where the item's elements begin that step i sends in each turn.
-//@ local function sent_lines(i)
+//@ -- By the step's field, behind the tensor's name: an element that is sent, and the line that it lies in.
+//@ local sent = { node = "_element", node2 = "_other" }
+//@ local line_of = { node = "_line0", node2 = "_line1" }
+//@ -- Where the item's elements begin that step i sends in each turn. begun: the lines that are known; a loop whose last
+//@ -- turns stand apart sends in both.
+//@ local function sent_lines(i, begun)
 //@     local step, letters = role.step[i], { node = "b", node2 = "d" }
 //@     for _, which in ipairs({ "node", "node2" }) do
-//@         if has(step, which) and fragment_sends_line(role.name, i) then
+//@         local tensor, name = step.tensor, step.tensor .. line_of[which]
+//@         if has(step, which) and not begun[name] and fragment_sends_line(role.name, i) then
 //@             local index, range = model.fused[step[which] + 1].index, { at = "" }
-//@             local tensor, name, others = step.tensor, step.tensor .. sent[which], { table.unpack(index, 1, #index - 1) }
+//@             local others = { table.unpack(index, 1, #index - 1) }
 //@             if #others > 0 then range = fragment_uniform(letters[which] .. i .. "_", table.unpack(others)) end
 //@             local statements, list = range.at, #others > 0 and ", " .. csv(range) or ""
+//@             begun[name] = true
 ${statements}
-const ${tensor}_line ${name}_line = ${tensor}_line_begin(args${list});
+const ${tensor}_line ${name} = ${tensor}_line_begin(args${list});
 //@         end
 //@     end
 //@ end
@@ -1195,7 +1200,7 @@ const ${tensor}_line ${name}_line = ${tensor}_line_begin(args${list});
 //@                 local line, index = fragment_sends_line(role.name, i), model.fused[step[which] + 1].index
 //@                 local range = fragment_uniform(letters[which] .. i .. "_", line and index[#index] or step[which])
 //@                 local statements, value, name = range.at, range[1], tensor .. sent[which]
-//@                 if line then value = tensor .. "_line_at(" .. name .. "_line, " .. value .. ")" end
+//@                 if line then value = tensor .. "_line_at(" .. tensor .. line_of[which] .. ", " .. value .. ")" end
 ${statements}
 const float ${name} = ${value};
 //@             end
@@ -1507,6 +1512,7 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@ -- What an item's steps are said in, behind the place of the item.
 //@ local function begin_item(i)
 //@     if foretells == 0 then item_elements() end
+//@     local begun = {}
 //@     variables(i)
 //@     deeper()
 //@     for j = i + 1, ended(i) do
@@ -1514,7 +1520,7 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@         local copied = fill.op == "fill" and #model.ring[fill.ring].tensor > 0
 //@         copied = copied and model.ring[fill.ring].filler == "bulk" and has(fill, "at")
 //@         if copied and not has(model.tensor[fill.tensor], "gathered") then read_once(j) end
-//@         if fill.op == "fill" and has(fill, "node") then sent_lines(j) end
+//@         if fill.op == "fill" and has(fill, "node") then sent_lines(j, begun) end
 //@     end
 //@ end
 //@ local storing, opened, filled_of, stored_to = nil, {}, {}, 0

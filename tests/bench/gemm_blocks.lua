@@ -89,6 +89,7 @@ local three = { m = 192, n = 128, k = 128 }
 c("blocks_192_n2", { tile = three, cluster = two })
 c("blocks_192_whole", { tile = three, cluster = two, pipeline = { store = "whole" } })
 c("blocks_n192", { tile = { m = 128, n = 192, k = 128 } })
+c("blocks_n192_rows_B", { tile = { m = 128, n = 192, k = 128 }, schedule = rows, cache = { B = "evict_last" } })
 c("blocks_136", { tile = { m = 256, n = 136, k = 128 } }) -- two waves of 2112 columns
 c("blocks_64", { tile = { m = 128, n = 64, k = 128 } })
 -- Nor do registers hold the products of 64 rows and 256 columns: one half of the columns after the other.

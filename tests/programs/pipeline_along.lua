@@ -75,6 +75,39 @@ end })
 -- Numbers of one turn after the other lie apart.
 along("along_across", { one = tensor { blocks(), (N + 63) // 64, dtype = "fp32" }, cluster = { m = 2 },
   part = function(t, dot, row, at, block) return dot * (row * t.one[block][at.n // 64]) end })
+-- Memory says which numbers a turn takes.
+local function which(fill) return tensor { blocks(), dtype = "int32", fill = fill } end
+along("along_told", { one = one, cluster = { m = 2 }, up = which(function(i) return i end),
+  even = which(function(i) return i % 2 end), part = function(t, dot, row, at, block)
+  local up, even = max(min(t.up[block], 1000), 0), max(min(t.even[block], 1000), 0)
+  return dot * (row * t.one[at.n // 64][up] + t.one[at.n // 64][even])
+end })
+-- Two tensors, one of which is called as a number of the other would be.
+along("along_names", { one = one, one_element = one, cluster = { m = 2 }, part = function(t, dot, row, at, block)
+  return dot * (row * t.one[at.n // 64][block] + t.one_element[at.n // 64][block])
+end })
+-- Keys behind the last make turns of their own, which take their numbers, too.
+local H, R, S = dims "H R S"
+local head = 64
+kernel "along_split" {
+  axes = "h q s d", grid = { h = H, q = R }, tile = { q = 128, s = 64 }, cluster = { q = 2 }, arch = { sm_90a = {} },
+  run = { { H = 2, R = 300, S = 200 } },
+  Q = tensor { H, R, head, dtype = "bf16", axes = "h q d" },
+  O = tensor { H, R, head, dtype = "bf16", axes = "h q d", out = true },
+  L = tensor { H, S, head, dtype = "bf16", axes = "h s d" }, V = tensor { H, S, head, dtype = "bf16", axes = "h s d" },
+  one = tensor { H, (S + 63) // 64, dtype = "fp32" },
+  program = function(t, at, tile)
+    local q = load(t.Q, at.h, span(at.q, tile.q), all)
+    local o, most, sum = loop("k", range(0, S, tile.s), { zeros(), rows(-inf), rows(0) }, function(k, o, most, sum)
+      local keys = span(k, tile.s)
+      local s = dot(q, load(t.L, at.h, keys, all):t()) * t.one[at.h][k // 64]
+      local m = max(most, row_max(s))
+      local p, r = exp2_diff(s, m), exp2_diff(most, m)
+      return dot(cast(p, "bf16"), load(t.V, at.h, keys, all), o * r), m, sum * r + row_sum(p)
+    end)
+    store(t.O, at.h, span(at.q, tile.q), all, ratio(o, sum, 0))
+  end,
+}
 along("along_not_thrice", { one = one, part = function(t, dot, row, at, block)
   return dot * (row * t.one[at.n // 64][block] + t.one[0][block] * t.one[at.n // 128][block])
 end })
