@@ -32,7 +32,7 @@ done
 ways() {
     "$program" plan "$spec" --kernel "$1" --arch sm_90a 2>&1 | awk '
         /, variant/ { exit }
-        $2 ~ /^[a-z]+_(rows|send|load|next)$/ { known[$2] = 1 }
+        $2 ~ /^[a-z_]+_(rows|send|load|next)$/ { known[$2] = 1 }
         END { for (way in known) print way }' | sort | tr '\n' ' '
 }
 while read -r kernel expected; do
