@@ -1171,8 +1171,8 @@ const int ${name} = ${value};
 //@ -- By the step's field, behind the tensor's name: an element that is sent, and the line that it lies in.
 //@ local sent = { node = "_element", node2 = "_other" }
 //@ local line_of = { node = "_line0", node2 = "_line1" }
-//@ -- Where the item's elements begin that step i sends in each turn. begun: the lines that are known; a loop whose last
-//@ -- turns stand apart sends in both.
+//@ -- Where the item's elements begin that step i sends in each turn. begun: the lines that are known; a loop whose
+//@ -- last turns stand apart sends in both.
 //@ local function sent_lines(i, begun)
 //@     local step, letters = role.step[i], { node = "b", node2 = "d" }
 //@     for _, which in ipairs({ "node", "node2" }) do

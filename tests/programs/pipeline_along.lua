@@ -79,7 +79,8 @@ along("along_across", { one = tensor { blocks(), (N + 63) // 64, dtype = "fp32" 
 local function which(fill) return tensor { blocks(), dtype = "int32", fill = fill } end
 along("along_told", { one = one, cluster = { m = 2 }, up = which(function(i) return i end),
   even = which(function(i) return i % 2 end), part = function(t, dot, row, at, block)
-  local up, even = max(min(t.up[block], 1000), 0), max(min(t.even[block], 1000), 0)
+  local last = blocks() - 1
+  local up, even = max(min(t.up[block], last), 0), max(min(t.even[block], last), 0)
   return dot * (row * t.one[at.n // 64][up] + t.one[at.n // 64][even])
 end })
 -- Two tensors, one of which is called as a number of the other would be.
