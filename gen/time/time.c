@@ -14,6 +14,7 @@ const struct time_options time_defaults = {
     .burst_seconds = 2e-3,
     .pause_seconds = 10e-3,
     .sustained_seconds = 0.4,
+    .settle_seconds = 5.0,
     .seed = 1,
 };
 
@@ -21,8 +22,8 @@ const struct time_options time_defaults = {
  * pauses before the first burst; how many times as
  * long as its graph a pause is at least. */
 enum { CAPTURE_THREAD_LOCAL = 1, NODES_MOST = 4096, READINGS = 5, FIRST_PAUSES = 10, PAUSE_TIMES = 5, QUICK_TIMES = 2 };
-/* How many candidates are timed whatever the time is. */
-enum { ALWAYS = 2 };
+/* How many candidates are timed whatever the time is; what part of it the board has to settle. */
+enum { ALWAYS = 2, SETTLE_PART = 8 };
 
 /* A candidate's launches, to be replayed. */
 struct replay {
@@ -228,18 +229,24 @@ static int burst(struct timer *t, int number, double *seconds, struct tw_error *
     return status == TW_OK ? finish(t, number, 1, seconds, error) : status;
 }
 
+/* How often a candidate's graph is replayed in so many seconds. */
+static int replays_in(const struct timer *t, int number, double seconds)
+{
+    const double one = t->replay[number].seconds * t->replay[number].launches, times = one > 0 ? seconds / one : 1;
+    return times < 1e6 ? (int)times + 1 : 1000000;
+}
+
 /* Of the last half of sustained_seconds, in which there is nothing else. */
 static int sustain(struct timer *t, int number, double *seconds, struct tw_error *error)
 {
     const struct time_options *o = t->options;
     const struct replay *replay = &t->replay[number];
-    double from = now(t), one = replay->seconds * replay->launches, ignored;
-    double half = o->sustained_seconds / 2, chunk = one > 0 ? half / 4 / one : 1, timed = one > 0 ? half / one : 1;
-    int status = TW_OK, times = timed < 1e6 ? (int)timed + 1 : 1000000;
+    double from = now(t), half = o->sustained_seconds / 2, ignored;
+    int status = TW_OK, chunk = replays_in(t, number, half / 4), times = replays_in(t, number, half);
     while (status == TW_OK && now(t) - from < half) {
-        status = start(t, number, (int)fmin(chunk, 1e6) + 1, false, error);
+        status = start(t, number, chunk, false, error);
         if (status == TW_OK)
-            status = finish(t, number, (int)fmin(chunk, 1e6) + 1, &ignored, error);
+            status = finish(t, number, chunk, &ignored, error);
     }
     if (status != TW_OK)
         return status;
@@ -343,6 +350,30 @@ static int measure_round(struct timer *t, enum time_mode mode, int rounds, int *
     return status;
 }
 
+/* Lets the board come to what it holds under load (time.h). */
+static int settle(struct timer *t, int *failed, struct tw_error *error)
+{
+    const struct time_options *o = t->options;
+    const double from = now(t), half = o->sustained_seconds / 2;
+    const double most = o->seconds > 0 ? fmin(o->settle_seconds, o->seconds / SETTLE_PART) : o->settle_seconds;
+    const int count = shuffle(t);
+    bool held = !o->power || !o->power->library; /* where nothing is known, it might be */
+    int status = TW_OK;
+    for (int i = 0; status == TW_OK && count && now(t) + half - from < most && (i < count || held); i++) {
+        const int number = t->order[i % count], times = replays_in(t, number, half);
+        double ignored;
+        *failed = number;
+        status = start(t, number, times, false, error);
+        if (status == TW_OK && !held) {
+            pause_for(t, half / 2);
+            held = power_reasons(o->power) != 0;
+        }
+        if (status == TW_OK)
+            status = finish(t, number, times, &ignored, error);
+    }
+    return status;
+}
+
 static int measure(struct timer *t, enum time_mode mode, struct time_result (*result)[TIME_MODES], int *failed,
                    struct tw_error *error)
 {
@@ -356,6 +387,8 @@ static int measure(struct timer *t, enum time_mode mode, struct time_result (*re
     }
     if (mode == TIME_BURST && rounds) /* what was before has left the board hot */
         pause_for(t, FIRST_PAUSES * o->pause_seconds);
+    if (mode == TIME_SUSTAINED && rounds)
+        status = settle(t, failed, error);
     double last = 0.0;
     for (int round = 0; round < rounds && status == TW_OK && !(round && is_late(t, last)); round++) {
         const double from = now(t);

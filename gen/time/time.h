@@ -2,7 +2,10 @@
  *
  * Burst: a candidate's graph of about burst_seconds at a time, in random order over all candidates, with pauses between
  * them in which the board cools: it keeps its highest clock. Sustained: a candidate alone for sustained_seconds, of
- * which the last half is timed, in random order: the board is at its power limit, and the clock is what that leaves.
+ * which the last half is timed, in random order: the board is at its power limit, and the clock is what that leaves. A
+ * board that comes from rest does not hold that limit at once: on an H200 the time of one product swung between 195 and
+ * 250 us for two seconds, and stood at 207 from the fourth on (tests/bench/notes.md). So candidates run in turn for
+ * settle_seconds first.
  * Both are what a launch takes from the start of the one before it: graphs have no gaps.
  */
 #ifndef TW_GEN_TIME_TIME_H
@@ -32,6 +35,9 @@ struct time_options {
     double burst_seconds;   /* of one graph, about */
     double pause_seconds;   /* before each burst; longer before long ones. 0: none */
     double sustained_seconds;
+    /* Of all candidates in turn before the first sustained round. One turn each is enough where NVML says that nothing
+     * holds the clock down, and an eighth of `seconds` where there is such a limit. */
+    double settle_seconds;
     /* A race: behind round r, from 1 on, who is slower than the quickest by margin / r of its time is timed no more.
      * 0: every candidate has all rounds. */
     double margin[TIME_MODES];
@@ -43,7 +49,7 @@ struct time_options {
     void *progress_context;
 };
 
-/* The values of the issue: bursts of 2 ms and pauses of 10, 15 rounds; 0.4 s, 5 rounds. */
+/* Bursts of 2 ms and pauses of 10, 15 rounds; 0.4 s, 5 rounds, behind 5 s. */
 extern const struct time_options time_defaults;
 
 /* One candidate in one mode. Seconds are those of one launch; what power says of it is 0 where it is not read. */

@@ -416,6 +416,7 @@ struct time_options tune_time_options(const struct tune_job *job, int sets)
     /* Single bursts scatter by some percent, long looks by 1 or 2. */
     o.margin[TIME_BURST] = job->brief ? 0.15 : 0.3;
     o.margin[TIME_SUSTAINED] = 0.04;
+    o.settle_seconds = 2.0; /* behind looks at others the board is not at rest */
     o.quick = job->brief;
     if (job->brief) {
         o.burst_seconds = 1e-3;

@@ -19,9 +19,15 @@ static const double heating = 0.05, cooling = 0.02, launch_delay = 10e-6, call_t
 
 /* ---- the stream -------------------------------------------------------------------------------------------------- */
 
+static bool is_hot(void)
+{
+    return clocked.heat > 0.5 && !clocked.cold;
+}
+
 static void work(const struct clocked_work *w)
 {
-    double seconds = clocked.heat > 0.5 ? w->hot : w->cool;
+    double seconds = !is_hot() ? w->cool : clocked.busy < clocked.swing ? 1.2 * w->hot : w->hot;
+    clocked.busy += seconds;
     clocked.random = clocked.random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
     seconds *= 1.0 + clocked.jitter * ((double)(clocked.random >> 32) / 0x1p31 - 1.0);
     clocked.heat += seconds / heating;
@@ -39,6 +45,7 @@ static void wait_for_host(double delay)
         return;
     clocked.heat -= idle / cooling;
     clocked.heat = clocked.heat < 0.0 ? 0.0 : clocked.heat;
+    clocked.busy = clocked.heat > 0.0 ? clocked.busy : 0.0;
     clocked.gpu += idle;
 }
 
@@ -219,7 +226,7 @@ static int nvml_power(void *device, unsigned *milliwatts)
 
 static int nvml_clock(void *device, int domain, unsigned *mhz)
 {
-    *mhz = clocked.heat > 0.5 ? 1400 : 1980;
+    *mhz = is_hot() ? 1400 : 1980;
     return device == &board && domain == 1 ? 0 : NVML_FAILURE;
 }
 
@@ -231,7 +238,7 @@ static int nvml_temperature(void *device, int sensor, unsigned *celsius)
 
 static int nvml_reasons(void *device, unsigned long long *bits)
 {
-    *bits = clocked.heat > 0.5 ? 4 : 0; /* SwPowerCap */
+    *bits = is_hot() ? 4 : 0; /* SwPowerCap */
     return device == &board ? 0 : NVML_FAILURE;
 }
 

@@ -14,6 +14,9 @@ enum { CLOCKED_LAUNCHES = 4096 };
 extern struct clocked_state {
     double host, gpu; /* seconds: the host's time, and when the stream will have done all its work */
     double heat;      /* above 0.5 the board is hot */
+    bool cold;      /* it stays cool whatever it does */
+    double swing;   /* for so many seconds of work since it was cool a hot board takes a fifth longer */
+    double busy;    /* since then */
     double joules;
     double jitter; /* launches take up to so much of their time more or less, always in the same order */
     uint64_t random;

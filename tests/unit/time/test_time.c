@@ -197,6 +197,53 @@ static void pauses_cool(void **state)
     end();
 }
 
+/* A board that comes from rest swings for some seconds; sustained rounds begin behind them. */
+static void settles(void **state)
+{
+    struct time_result result[COUNT][TIME_MODES];
+    struct time_options options = time_defaults;
+    int failed;
+    (void)state;
+    options.rounds[TIME_BURST] = 0;
+    for (int with = 0; with < 2; with++) {
+        begin();
+        clocked.swing = 4.0;
+        options.settle_seconds = with ? time_defaults.settle_seconds : 0.0;
+        assert_int_equal(time_candidates(device, &options, candidate, COUNT, result, &failed, &error), TW_OK);
+        for (int i = 0; i < COUNT; i++)
+            near(result[i][TIME_SUSTAINED].most, with ? work[i].hot : 1.2 * work[i].hot);
+        end();
+    }
+}
+
+/* Where nothing holds the clock down each candidate has one turn; where nobody says so, all turns. */
+static void settles_at_once(void **state)
+{
+    struct time_result result[COUNT][TIME_MODES];
+    struct time_options options = time_defaults;
+    double took[3];
+    (void)state;
+    options.rounds[TIME_BURST] = 0;
+    for (int at = 0; at < 3; at++) { /* cool, hot, cool without NVML */
+        struct power power;
+        int failed;
+        begin();
+        clocked.cold = at != 1;
+        clocked.no_nvml = at == 2;
+        power_open(&power, device);
+        options.power = &power;
+        const double from = clocked.host;
+        assert_int_equal(time_candidates(device, &options, candidate, COUNT, result, &failed, &error), TW_OK);
+        took[at] = clocked.host - from - 5 * COUNT * options.sustained_seconds;
+        near(result[0][TIME_SUSTAINED].median, at == 1 ? work[0].hot : work[0].cool);
+        power_close(&power);
+        end();
+    }
+    assert_true(took[0] > 0.5 * COUNT * options.sustained_seconds && took[0] < COUNT * options.sustained_seconds);
+    for (int at = 1; at < 3; at++)
+        assert_true(took[at] > 0.9 * options.settle_seconds && took[at] < options.settle_seconds + 2.0);
+}
+
 static int rounds_told;
 static void tell(void *context, enum time_mode mode, int round, int rounds)
 {
@@ -380,10 +427,11 @@ static void summary(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(both_modes), cmocka_unit_test(sets_rotate),   cmocka_unit_test(pauses_cool),
-        cmocka_unit_test(no_power),   cmocka_unit_test(launches_fail), cmocka_unit_test(calls_fail),
-        cmocka_unit_test(summary),    cmocka_unit_test(long_launches), cmocka_unit_test(orders),
-        cmocka_unit_test(races),      cmocka_unit_test(time_is_kept),  cmocka_unit_test(quick_launches),
+        cmocka_unit_test(both_modes), cmocka_unit_test(sets_rotate),     cmocka_unit_test(pauses_cool),
+        cmocka_unit_test(no_power),   cmocka_unit_test(launches_fail),   cmocka_unit_test(calls_fail),
+        cmocka_unit_test(summary),    cmocka_unit_test(long_launches),   cmocka_unit_test(orders),
+        cmocka_unit_test(races),      cmocka_unit_test(time_is_kept),    cmocka_unit_test(quick_launches),
+        cmocka_unit_test(settles),    cmocka_unit_test(settles_at_once),
     };
     return cmocka_run_group_tests_name("time", tests, NULL, NULL);
 }
