@@ -61,7 +61,7 @@ static int number_of(struct names *names, const char *name)
     X(count)                                                                                                           \
     X(phase) X(arrivals) X(place) X(place2) X(back) X(ahead) X(least) X(less) X(part) X(share) X(only) X(loop) X(to)
 #define OF_RING(X) X(stages) X(tensor_count) X(full_arrivals) X(tx_bytes) X(empty_arrivals) X(peers) X(into)
-#define OF_ROLE(X) X(instances) X(warps) X(step_count)
+#define OF_ROLE(X) X(instances) X(warps) X(resting) X(step_count)
 #define OF_MMA(X) X(m) X(n) X(k)
 #define OF_PLAN(X) X(ring_count) X(role_count) X(barrier_count) X(place_count) X(mma_count)
 

@@ -390,9 +390,22 @@ bool protocol_is_idle(const struct run *x, const struct thread *t, const struct 
            (s->op == PLAN_TOUCH && is_threads_own(x, t, s->place));
 }
 
-/* In a turn that another instance takes nothing is done but to skip its stages. */
-static bool is_left_out(const struct thread *t, const struct plan_step *s)
+/* The executor has no rows of the item, its last: it waits for the stages and gives them back. */
+static bool rests(const struct run *x, const struct thread *t)
 {
+    const struct plan_role *role = &x->p->role[t->role];
+    if (!x->trips->rests || t->instance < role->instances - role->resting || t->flow.depth == 0)
+        return false;
+    const int items = t->flow.loop[0].begin; /* names a class: there is no other around everything */
+    return x->code->number[t->role][items] >= 0 && role->step[items].op == PLAN_LOOP &&
+           t->flow.loop[0].turn + 1 == t->flow.loop[0].end;
+}
+
+/* In a turn that another instance takes nothing is done but to skip its stages. */
+static bool is_left_out(const struct run *x, const struct thread *t, const struct plan_step *s)
+{
+    if (s->op != PLAN_WAIT_FULL && s->op != PLAN_RELEASE && rests(x, t))
+        return true;
     if (s->only == PLAN_NEXT && t->flow.next != t->instance)
         return true;
     return t->flow.foreign != 0 && (s->op != PLAN_SKIP || leaves_to_first(t, s));
@@ -512,7 +525,7 @@ static inline bool step(struct run *x, struct thread *t)
         turn(x, t);
         return true;
     }
-    if (is_left_out(t, s)) {
+    if (is_left_out(x, t, s)) {
         t->flow.step++;
         return true;
     }

@@ -126,6 +126,8 @@ struct plan_role {
     int first_warp, warps; /* of all instances together */
     int registers;         /* setmaxnreg budget a thread, 0: no setmaxnreg */
     bool one_thread;       /* its first thread makes all steps, the others none */
+    int resting;           /* instances, the last ones, that may have no rows of the item that is their last; of its
+                              steps they make WAIT_FULL and RELEASE alone, and what is late goes out behind; 0: none */
     struct plan_step *step;
     int step_count;
 };

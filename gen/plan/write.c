@@ -396,6 +396,8 @@ static void roles(const struct plan *p, const struct sink *s)
         sink_object(s, NULL);
         sink_text(s, "name", r->name);
         sink_integer(s, "instances", r->instances);
+        if (r->resting)
+            sink_integer(s, "resting", r->resting);
         sink_integer(s, "first_warp", r->first_warp);
         sink_integer(s, "warps", r->warps);
         sink_integer(s, "registers", r->registers);

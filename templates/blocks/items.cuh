@@ -14,6 +14,10 @@
 //@ -- one line, of which each block (or cluster) has a contiguous share: all waves are full then. With a wave more
 //@ -- than the one that is not full a share is no shorter than an item, which so is cut once at most; the items
 //@ -- behind are taken whole, and last, while what is left of the others is added up.
+//@ --
+//@ -- tail: the axis along which the items of the last wave are halved, where they are at most half as many as blocks
+//@ -- (or clusters): twice as many have one then, each the last of its block, and of its consumers the first half have
+//@ -- its rows (`resting`, plan/steps.h).
 //@ param model table
 //@ param schedule table
 //@ param cluster table
@@ -45,6 +49,9 @@ struct item_order {
     int next; // below 0: the turn so far before the line's end; else the number of a whole item
 //@ else
     int next; // what else there is to know is computed again for each item: registers are dear in between
+//@ end
+//@ if has(schedule, "tail") then
+    bool halved; // the item that was taken last is half of one
 //@ end
 //@ if order == "longest" and not dynamic then
     int step;  // rounds go back and forth: who had the longest item of one has the shortest of the next
@@ -339,6 +346,12 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
         s.before += (int)(${total});
     }
     const ${count} number = (${count})(s.next - s.before);
+//@ elseif unsigned and has(schedule, "tail") then
+    const u32 all = ${total}, takers = (u32)${clusters}, last = all % takers;
+    const u32 whole = 2 * last <= takers ? all - last : all; // from here on each counts as two
+    const u32 taken = (u32)s.next, behind = taken - whole;
+    s.halved = taken >= whole;
+    const u32 number = s.halved ? whole + behind / 2 : taken, half = s.halved ? behind % 2 : 0;
 //@ elseif unsigned then
     const u32 number = (u32)s.next;
 //@ else
@@ -461,6 +474,12 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
     at_${item.axis} = at_${item.axis}${times} + (int)(rank / ${stride} % ${size}) * ${item.tile};
 //@             stride = stride * size
 //@         end
+//@     end
+//@ end
+//@ for _, item in ipairs(items) do
+//@     if has(schedule, "tail") and item.axis == schedule.tail then
+//@         local lower = item.tile // 2
+    at_${item.axis} += (int)half * ${lower};
 //@     end
 //@ end
     return true;

@@ -1485,8 +1485,22 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@ end
 //@ -- The steps in the order of the text: what a consumer goes past stands before its own items' steps.
 //@ local listed = {}
+//@ -- What a consumer does with half an item whose rows others have: the same waits and releases, in their order.
+//@ local function rest(first)
+//@     listed[#listed + 1] = { first, "rest" }
+//@     local ends = {}
+//@     for i = first + 1, ended(first) - 1 do
+//@         local step = role.step[i]
+//@         local turns = step.op == "loop" and has(step, "loop")
+//@         if turns then ends[ended(i)] = true end
+//@         local ring = step.op == "wait_full" or step.op == "ask" or step.op == "release"
+//@         if turns or ends[i] or ring then listed[#listed + 1] = { i } end
+//@     end
+//@     listed[#listed + 1] = { first, "rested" }
+//@ end
 //@ for i, step in ipairs(role.step) do
 //@     if not gone[i] then listed[#listed + 1] = { i } end
+//@     if step.op == "loop" and step.call == "tiles" and opt(role, "resting", 0) > 0 then rest(i) end
 //@     if first_of[i] then
 //@         for k = 0, 2 do listed[#listed + 1] = { first_of[i] + k } end
 //@         listed[#listed + 1] = { i, "none" }
@@ -1528,7 +1542,15 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@     local i, past = entry[1], entry[2]
 //@     local step = role.step[i]
 //@     local op, call, ring = step.op, step.call, step.ring
-//@     if past == "begin" then
+//@     if past == "rest" then
+//@         local working = role.instances - role.resting
+if (items.halved && consumer >= ${working}) { // its rows are another block's
+//@         deeper()
+//@     elseif past == "rested" then
+break;
+//@         shallower()
+}
+//@     elseif past == "begin" then
 if (!own_item) {
 //@         deeper()
 //@     elseif past == "end" then

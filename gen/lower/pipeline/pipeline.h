@@ -223,6 +223,9 @@ int pipeline_items(struct pipeline *x, bool persistent);
 int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent);
 int pipeline_check_dynamic(const struct pipeline *x, bool persistent); /* that they can, where the spec asks; 0, 1 */
 
+/* pipeline_tail.c: the last wave by halves, where the spec asks for it, once the roles' steps are known. 0, 1, 3. */
+int pipeline_tail(struct pipeline *x, bool persistent);
+
 /* The ring that passes items on, where they come from a counter: its bytes of shared memory, and the ring itself, but
  * for its barriers, and its memory, which comes behind tiles. 0 or 3. */
 int pipeline_item_bytes(const struct pipeline *x);
