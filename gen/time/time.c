@@ -14,7 +14,7 @@ const struct time_options time_defaults = {
     .burst_seconds = 2e-3,
     .pause_seconds = 10e-3,
     .sustained_seconds = 0.4,
-    .settle_seconds = 5.0,
+    .settle_seconds = 4.0,
     .seed = 1,
 };
 
@@ -115,19 +115,27 @@ static int record(struct timer *t, int number, int launches, struct tw_error *er
     return status;
 }
 
-/* Replays so often between the two events; `before`: once more before the first of them, so that the graphics processor
- * is at work when it comes to them and the host is ahead. Does not wait. */
-static int start(struct timer *t, int number, int times, bool before, struct tw_error *error)
+/* How often a graph is replayed before the two events, between and behind them. */
+struct replays {
+    int before, timed, behind;
+};
+
+/* Does not wait. With one before, the graphics processor is at work when it comes to the events, and the host ahead. */
+static int start(struct timer *t, int number, struct replays replays, struct tw_error *error)
 {
     const struct tw_driver *driver = t->device->driver;
     void *stream = t->device->stream, *executable = t->replay[number].executable;
-    int result = before ? driver->graph_launch(executable, stream) : 0;
+    int result = 0;
+    for (int i = 0; i < replays.before && !result; i++)
+        result = driver->graph_launch(executable, stream);
     if (!result)
         result = driver->event_record(t->begin, stream);
-    for (int i = 0; i < times && !result; i++)
+    for (int i = 0; i < replays.timed && !result; i++)
         result = driver->graph_launch(executable, stream);
     if (!result)
         result = driver->event_record(t->end, stream);
+    for (int i = 0; i < replays.behind && !result; i++)
+        result = driver->graph_launch(executable, stream);
     return check(t, result, error, "replaying a graph");
 }
 
@@ -177,7 +185,7 @@ static int prepare(struct timer *t, int number, struct tw_error *error)
     if (status == TW_OK)
         status = record(t, number, o->sets, error);
     if (status == TW_OK)
-        status = start(t, number, 1, true, error);
+        status = start(t, number, (struct replays){1, 1, 0}, error);
     if (status == TW_OK)
         status = finish(t, number, 1, &seconds, error);
     if (status != TW_OK)
@@ -223,36 +231,33 @@ static int burst(struct timer *t, int number, double *seconds, struct tw_error *
     if (t->options->pause_seconds > 0)
         pause_for(t, fmax(t->options->pause_seconds,
                           (t->options->quick ? QUICK_TIMES : PAUSE_TIMES) * replay->seconds * replay->launches));
-    int status = start(t, number, 1, true, error);
+    int status = start(t, number, (struct replays){1, 1, 0}, error);
     if (status == TW_OK)
         read_board(t, number);
     return status == TW_OK ? finish(t, number, 1, seconds, error) : status;
 }
 
-/* How often a candidate's graph is replayed in so many seconds. */
+/* How often a candidate's graph is replayed in so many seconds, as far as is known. */
 static int replays_in(const struct timer *t, int number, double seconds)
 {
     const double one = t->replay[number].seconds * t->replay[number].launches, times = one > 0 ? seconds / one : 1;
     return times < 1e6 ? (int)times + 1 : 1000000;
 }
 
-/* Of the last half of sustained_seconds, in which there is nothing else. */
+/* Of the last half of sustained_seconds, in which there is nothing else. All is enqueued at once, and a little more,
+ * which runs while NVML is asked and the next candidate comes: without work for some 20 ms the clock goes up, and then
+ * below what it was, and that is longer than a candidate's turn. */
 static int sustain(struct timer *t, int number, double *seconds, struct tw_error *error)
 {
     const struct time_options *o = t->options;
     const struct replay *replay = &t->replay[number];
-    double from = now(t), half = o->sustained_seconds / 2, ignored;
-    int status = TW_OK, chunk = replays_in(t, number, half / 4), times = replays_in(t, number, half);
-    while (status == TW_OK && now(t) - from < half) {
-        status = start(t, number, chunk, false, error);
-        if (status == TW_OK)
-            status = finish(t, number, chunk, &ignored, error);
-    }
-    if (status != TW_OK)
-        return status;
-    double joules = o->power ? power_joules(o->power) : 0.0, step = half / (READINGS + 1);
-    status = start(t, number, times, false, error);
-    from = now(t);
+    const double half = o->sustained_seconds / 2, step = half / (READINGS + 1);
+    const int times = replays_in(t, number, half);
+    int status = start(t, number, (struct replays){times, times, replays_in(t, number, half / 4)}, error);
+    if (status == TW_OK)
+        status = check(t, t->device->driver->event_synchronize(t->begin), error, "waiting for a replay");
+    status = status == TW_ERROR_DRIVER ? TW_ERROR_LAUNCH : status;
+    double from = now(t), joules = o->power ? power_joules(o->power) : 0.0;
     for (int i = 1; o->power && i <= READINGS && status == TW_OK; i++) {
         double wait = from + i * step - now(t);
         pause_for(t, wait);
@@ -260,6 +265,8 @@ static int sustain(struct timer *t, int number, double *seconds, struct tw_error
     }
     if (status == TW_OK)
         status = finish(t, number, times, seconds, error);
+    if (status == TW_OK)
+        t->replay[number].seconds = *seconds;
     if (status == TW_OK && o->power) {
         struct readings *r = &t->readings[number];
         r->joules += power_joules(o->power) - joules;
@@ -361,15 +368,14 @@ static int settle(struct timer *t, int *failed, struct tw_error *error)
     int status = TW_OK;
     for (int i = 0; status == TW_OK && count && now(t) + half - from < most && (i < count || held); i++) {
         const int number = t->order[i % count], times = replays_in(t, number, half);
-        double ignored;
         *failed = number;
-        status = start(t, number, times, false, error);
+        status = start(t, number, (struct replays){0, times, 0}, error);
         if (status == TW_OK && !held) {
             pause_for(t, half / 2);
             held = power_reasons(o->power) != 0;
         }
         if (status == TW_OK)
-            status = finish(t, number, times, &ignored, error);
+            status = finish(t, number, times, &t->replay[number].seconds, error);
     }
     return status;
 }
@@ -398,6 +404,8 @@ static int measure(struct timer *t, enum time_mode mode, struct time_result (*re
         drop_slow(t, mode, rounds);
         last = now(t) - from;
     }
+    if (mode == TIME_SUSTAINED && rounds && status == TW_OK) /* what runs behind the last round */
+        status = tw_device_synchronize(t->device, error);
     for (int i = 0; i < t->count && rounds && status == TW_OK; i++) {
         if (t->done[i])
             time_summary(&t->seconds[(size_t)i * (size_t)rounds], t->done[i], &result[i][mode]);

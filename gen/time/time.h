@@ -49,7 +49,7 @@ struct time_options {
     void *progress_context;
 };
 
-/* Bursts of 2 ms and pauses of 10, 15 rounds; 0.4 s, 5 rounds, behind 5 s. */
+/* Bursts of 2 ms and pauses of 10, 15 rounds; 0.4 s, 5 rounds, behind 4 s. */
 extern const struct time_options time_defaults;
 
 /* One candidate in one mode. Seconds are those of one launch; what power says of it is 0 where it is not read. */

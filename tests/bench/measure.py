@@ -10,7 +10,7 @@ import sys
 import time
 
 BURST_SECONDS, PAUSE_SECONDS, PAUSE_TIMES, SUSTAINED_SECONDS = 2e-3, 10e-3, 5, 0.4
-SETTLE_SECONDS = 5.0
+SETTLE_SECONDS = 4.0
 ROUNDS = {"burst": 15, "sustained": 5}
 L2_TIMES, SETS_MOST, NODES_MOST, READINGS = 4, 512, 4096, 5
 
@@ -71,39 +71,42 @@ class Candidate:
             for i in range(count):
                 self.launch(i % self.sets)
 
-    def start(self, times, before):
+    def start(self, before, times, behind=0):
+        """Does not wait."""
         import torch
         self.events = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
-        if before:
+        for _ in range(before):
             self.graph.replay()
         self.events[0].record()
         for _ in range(times):
             self.graph.replay()
         self.events[1].record()
+        for _ in range(behind):
+            self.graph.replay()
 
     def finish(self):
         self.events[1].synchronize()
         return self.events[0].elapsed_time(self.events[1]) * 1e-3
 
-    def replay(self, times, before=True):
-        self.start(times, before)
+    def replay(self, times, before=1):
+        self.start(before, times)
         return self.finish()
 
 
 def burst(c, board):
     time.sleep(max(PAUSE_SECONDS, PAUSE_TIMES * c.one * c.count))
-    c.start(1, True)
+    c.start(1, 1)
     c.clocks["burst"].append(board.clock())
     c.seconds["burst"].append(c.finish() / c.count)
 
 
 def sustain(c, board):
-    begin, half, graph = time.monotonic(), SUSTAINED_SECONDS / 2, c.one * c.count
-    while time.monotonic() - begin < half:
-        c.replay(int(half / 4 / graph) + 1, False)
-    times, joules = int(half / graph) + 1, board.joules()
-    c.start(times, False)
-    begin = time.monotonic()
+    """All is enqueued at once, and a little more, which runs while NVML is asked and the next candidate comes."""
+    half, graph = SUSTAINED_SECONDS / 2, c.one * c.count
+    times = int(half / graph) + 1
+    c.start(times, times, times // 4 + 1)
+    c.events[0].synchronize()
+    begin, joules = time.monotonic(), board.joules()
     for i in range(1, READINGS + 1):
         time.sleep(max(0.0, begin + i * half / (READINGS + 1) - time.monotonic()))
         c.clocks["sustained"].append(board.clock())
@@ -120,7 +123,7 @@ def settle(candidates):
     begin, half = time.monotonic(), SUSTAINED_SECONDS / 2
     while time.monotonic() - begin < SETTLE_SECONDS:
         for c in candidates:
-            c.replay(int(half / (c.one * c.count)) + 1, False)
+            c.replay(int(half / (c.one * c.count)) + 1, 0)
 
 
 def measure(candidates, modes, rounds=None):

@@ -24,6 +24,28 @@ static bool is_hot(void)
     return clocked.heat > 0.5 && !clocked.cold;
 }
 
+/* What was enqueued is drawn as it runs. */
+static void draw(double from, double to, double watts)
+{
+    double *last = clocked.spans ? clocked.drawn[clocked.spans - 1] : NULL;
+    if (last && !(last[1] < from) && !(last[2] < watts) && !(last[2] > watts)) {
+        last[1] = to;
+    } else if (clocked.spans < CLOCKED_SPANS) {
+        double *span = clocked.drawn[clocked.spans++];
+        span[0] = from, span[1] = to, span[2] = watts;
+    }
+}
+
+static double joules_so_far(void)
+{
+    double joules = 0.0;
+    for (int i = 0; i < clocked.spans; i++) {
+        const double *span = clocked.drawn[i], to = span[1] < clocked.host ? span[1] : clocked.host;
+        joules += to > span[0] ? (to - span[0]) * span[2] : 0.0;
+    }
+    return joules;
+}
+
 static void work(const struct clocked_work *w)
 {
     double seconds = !is_hot() ? w->cool : clocked.busy < clocked.swing ? 1.2 * w->hot : w->hot;
@@ -32,8 +54,8 @@ static void work(const struct clocked_work *w)
     seconds *= 1.0 + clocked.jitter * ((double)(clocked.random >> 32) / 0x1p31 - 1.0);
     clocked.heat += seconds / heating;
     clocked.heat = clocked.heat > 1.0 ? 1.0 : clocked.heat;
+    draw(clocked.gpu, clocked.gpu + seconds, w->watts);
     clocked.gpu += seconds;
-    clocked.joules += seconds * w->watts;
 }
 
 /* The stream has nothing to do until the host's call comes to it. */
@@ -214,7 +236,8 @@ static int nvml_by_number(unsigned number, void **device)
 
 static int nvml_energy(void *device, unsigned long long *millijoules)
 {
-    *millijoules = (unsigned long long)(1e3 * clocked.joules);
+    clocked.host += clocked.asking;
+    *millijoules = (unsigned long long)(1e3 * joules_so_far());
     return device == &board ? 0 : NVML_FAILURE;
 }
 

@@ -9,15 +9,17 @@
 
 #include "driver.h"
 
-enum { CLOCKED_LAUNCHES = 4096 };
+enum { CLOCKED_LAUNCHES = 4096, CLOCKED_SPANS = 4096 };
 
 extern struct clocked_state {
-    double host, gpu; /* seconds: the host's time, and when the stream will have done all its work */
-    double heat;      /* above 0.5 the board is hot */
-    bool cold;      /* it stays cool whatever it does */
-    double swing;   /* for so many seconds of work since it was cool a hot board takes a fifth longer */
-    double busy;    /* since then */
-    double joules;
+    double host, gpu;               /* seconds: the host's time, and when the stream will have done all its work */
+    double heat;                    /* above 0.5 the board is hot */
+    bool cold;                      /* it stays cool whatever it does */
+    double swing;                   /* for so many seconds of work since it was cool a hot board takes a fifth longer */
+    double busy;                    /* since then */
+    double drawn[CLOCKED_SPANS][3]; /* spans of work, the newest last: from, to, watts */
+    int spans;
+    double asking; /* seconds that NVML takes to say how much energy there was */
     double jitter; /* launches take up to so much of their time more or less, always in the same order */
     uint64_t random;
     bool capturing;

@@ -80,6 +80,7 @@ static void both_modes(void **state)
     options.sets = SETS;
     options.power = &power;
     clocked.heat = 1.0; /* from what was before */
+    clocked.asking = 0.03;
     assert_int_equal(time_candidates(device, &options, candidate, COUNT, result, &failed, &error), TW_OK);
     assert_int_equal(failed, -1);
     for (int i = 0; i < COUNT; i++) {
@@ -234,7 +235,7 @@ static void settles_at_once(void **state)
         options.power = &power;
         const double from = clocked.host;
         assert_int_equal(time_candidates(device, &options, candidate, COUNT, result, &failed, &error), TW_OK);
-        took[at] = clocked.host - from - 5 * COUNT * options.sustained_seconds;
+        took[at] = clocked.host - from - 5 * COUNT * 9.0 / 8.0 * options.sustained_seconds;
         near(result[0][TIME_SUSTAINED].median, at == 1 ? work[0].hot : work[0].cool);
         power_close(&power);
         end();
@@ -330,9 +331,10 @@ static void time_is_kept(void **state)
                     near(r->median, mode == TIME_BURST ? work[i % COUNT].cool : work[i % COUNT].hot);
             }
             assert_true(timed >= 2);
-            assert_true(took <= seconds + (timed == 2 ? 1.0 : 0.5));
+            assert_true(took <= seconds + (timed == 2 ? 1.4 : 0.8));
             assert_true(all == MANY || took >= 0.4 * seconds);
-            assert_true(seconds >= 1.0 ? timed > 2 : timed == 2); /* the first pause is of 0.1 s */
+            /* The first pause is of 0.1 s, sustained turns of 0.5 to 0.6. */
+            assert_true(seconds >= (mode == TIME_BURST ? 1.0 : 10.0) ? timed > 2 : timed == 2);
             end();
         }
     options.seconds = 1000.0; /* more than it takes */
