@@ -193,6 +193,7 @@ static int try_out(struct bench_group *g, struct bench_choice *choice, int count
     options.rounds[TIME_SUSTAINED] = 1;
     options.sustained_seconds = 0.15;
     options.settle_seconds = 2.0;
+    options.power = &g->bench->power;
     status = time_candidates(g->bench->device, &options, candidate, nears, later, &failed, error);
     for (int i = 0; i < nears && status == TW_OK; i++)
         result[near[i]][TIME_SUSTAINED] = later[i][TIME_SUSTAINED];

@@ -16,6 +16,7 @@ kernel "tail_late_pairs" { like = late, cluster = { m = 2 } }
 kernel "tail_chunks" { like = base, pipeline = { store = "chunks" } }
 kernel "tail_chunks_pairs" { like = base, cluster = { n = 2 }, pipeline = { store = "chunks" } }
 kernel "tail_whole" { like = base, pipeline = { store = "whole" } }
+kernel "tail_lane" { like = late, pipeline = { poll = "lane" } }
 kernel "tail_row" { like = late, schedule = of("row") }
 kernel "tail_column" { like = base, schedule = of("column"), pipeline = { store = "chunks" } }
 kernel "tail_curve" { like = late, schedule = of("hilbert", 2) }

@@ -125,7 +125,7 @@ static bool can_rest(const struct pipeline *x)
     const struct plan *p = x->plan;
     const struct plan_role *role = x->d.consumer;
     int loops = 0;
-    bool fine = !p->item_ring && !p->list && !x->d.parts && !x->d.lane && x->d.along_count == 0;
+    bool fine = !p->item_ring && !p->list && !x->d.parts && x->d.along_count == 0;
     for (int i = 0; i < role->step_count && fine; i++) {
         const struct plan_step *s = &role->step[i];
         const int ring = plan_step_ring(s);
