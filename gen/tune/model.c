@@ -228,6 +228,16 @@ static double cut_of(const struct plan *p, double waves, const struct rates *r)
     return bytes * (1.0 + 2.0 * others) / r->l2 + 2.0 * r->latency;
 }
 
+/* Of a last wave that is at most half full half is left where its items are taken by halves. */
+static double whole_waves(const struct plan *p, double filled)
+{
+    bool halves = false;
+    for (int r = 0; r < p->role_count; r++)
+        halves = halves || p->role[r].resting > 0;
+    const double last = filled - floor(filled);
+    return ceil(filled) - (halves && filled > 1.0 && last > 0.0 && last <= 0.5 ? 0.5 : 0.0);
+}
+
 struct model_time model_time(const struct plan *p, const int64_t *symbol, const struct model_device *device)
 {
     const struct rates *r = rates_of(p->arch);
@@ -244,7 +254,7 @@ struct model_time model_time(const struct plan *p, const int64_t *symbol, const 
     t.items = (int64_t)items;
     const double filled = ceil(whole / cluster) * cluster / slots;
     const bool shares = p->item_count > 0 && p->item[p->item_count - 1].share && filled < ceil(filled);
-    t.waves = shares ? filled : ceil(filled);
+    t.waves = shares ? filled : whole_waves(p, filled);
     const double on_one = fmin(blocks, ceil(items / device->sms)); /* blocks that share a multiprocessor */
     cost.stored = outputs_of(p, symbol) / items;
     const double turn_latency = cost.turns > 0 ? r->latency / cost.stages : 0.0;

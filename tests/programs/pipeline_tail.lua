@@ -1,17 +1,19 @@
--- The last wave by halves of rows, in all orders and ways to store, alone and in clusters; on grids that leave one item,
--- half a wave, more than that, and none. With four multiprocessors, `run`'s fewest for a cluster of each kind here.
+-- The last wave by halves of rows, in all orders and ways to store, alone and in clusters. On four multiprocessors
+-- (`run --sms 4`) the sizes leave one item, half a wave, more than that, and none.
 local M, N, K, P = dims "M N K P"
 local sizes = {
-  { M = 520, N = 136, K = 200 }, { M = 264, N = 328, K = 72 }, { M = 264, N = 264, K = 40 }, { M = 648, N = 136, K = 24 },
-  { M = 264, N = 136, K = 0 }, { M = 129, N = 72, K = 8 },
+  { M = 520, N = 136, K = 200 }, { M = 264, N = 328, K = 72 }, { M = 264, N = 264, K = 40 },
+  { M = 648, N = 136, K = 24 }, { M = 264, N = 136, K = 0 }, { M = 129, N = 72, K = 8 },
 }
 local function of(order, group) return { order = order, group = group, tail = "halves" } end
 local base = kernel "tail" {
-  family = "gemm", A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" }, D = tensor { M, N, dtype = "bf16" },
+  family = "gemm", A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16" },
   tile = { m = 128, n = 64, k = 64 }, cluster = { m = 1 }, schedule = of("grouped", 2), arch = { sm_90a = {} },
   pipeline = { stages = 2 }, run = sizes,
 }
 local late = kernel "tail_late" { like = base, pipeline = { store = "late" } }
+kernel "tail_wide" { like = late, tile = { n = 128 } }
 kernel "tail_late_pairs" { like = late, cluster = { m = 2 } }
 kernel "tail_chunks" { like = base, pipeline = { store = "chunks" } }
 kernel "tail_chunks_pairs" { like = base, cluster = { n = 2 }, pipeline = { store = "chunks" } }

@@ -218,13 +218,10 @@ bool pipeline_by_rows(const struct pipeline *x); /* all threads of the producer 
  * the L2; else the last axis fastest. persistent: plan.blocks_per_sm blocks a multiprocessor take item after item, else
  * each block takes one. 0 or 3. */
 int pipeline_items(struct pipeline *x, bool persistent);
-
 /* Whether items come from a counter, once they are in the Plan. unlike: they differ in length. 0, 1, 3. */
 int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent);
 int pipeline_check_dynamic(const struct pipeline *x, bool persistent); /* that they can, where the spec asks; 0, 1 */
-
-/* pipeline_tail.c: the last wave by halves, where the spec asks for it, once the roles' steps are known. 0, 1, 3. */
-int pipeline_tail(struct pipeline *x, bool persistent);
+int pipeline_tail(struct pipeline *x, bool persistent); /* pipeline_tail.c, once steps are there: by halves; 0, 1, 3 */
 
 /* The ring that passes items on, where they come from a counter: its bytes of shared memory, and the ring itself, but
  * for its barriers, and its memory, which comes behind tiles. 0 or 3. */

@@ -6,7 +6,7 @@
  * that begins as many rows further on, so the text is the same for both but for where an item begins. Half an item is
  * always a block's last one.
  *
- * At 4096 x 24576 x 1536 by 128 x 256 (23.3 waves of an H200) that gave 0.65 % (tests/bench/notes.md). */
+ * At 4096 x 24576 x 1536 by 128 x 256 (23.3 waves of an H200) that gave 0.8 % in bursts (tests/bench/notes.md). */
 #include <stdio.h>
 #include <string.h>
 

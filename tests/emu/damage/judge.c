@@ -119,8 +119,37 @@ static bool passes_where_it_keeps_more(const struct edit *damaged)
     return passes;
 }
 
+static int fences(const struct plan *p)
+{
+    int count = 0;
+    for (int r = 0; r < p->role_count; r++)
+        for (int i = 0; i < p->role[r].step_count; i++)
+            count += p->role[r].step[i].op == PLAN_FENCE_ASYNC;
+    return count;
+}
+
+/* Writers that fence where they write, beside the fences that are there. */
+static bool passes_where_writers_fence(struct bench *b, const struct edit *damaged)
+{
+    static struct edit e;
+    struct outcome o;
+    if (fences(&damaged->plan) < fences(&b->base.plan) || !edit_copy(&e, &damaged->plan))
+        return false;
+    for (int r = 0; r < e.plan.role_count; r++)
+        for (int i = 0; i < e.role[r].step_count; i++) {
+            const struct plan_step *s = &e.step[r][i];
+            const struct plan_step fence = {.op = PLAN_FENCE_ASYNC, .ring = s->ring, .tensor = -1, .call = "fence"};
+            if (s->op == PLAN_WRITE && e.plan.ring[s->ring].filler == PLAN_FILL_THREADS)
+                edit_put(&e, r, i + 1, fence);
+        }
+    judge_steps(&e.plan, &o);
+    return !o.refused;
+}
+
 enum clean_reason explain_clean(struct bench *b, const struct edit *damaged)
 {
+    if (passes_where_writers_fence(b, damaged))
+        return CLEAN_FENCES;
     if (passes_where_it_keeps_more(damaged))
         return CLEAN_KEEPS;
     return shows_at_other_depths(b, damaged) ? CLEAN_DEPTHS : CLEAN_NONE;

@@ -32,7 +32,11 @@ void judge(struct bench *b, const struct plan *plan, struct outcome *o);
     X(KEEPS, "the text keeps a stage",                                                                                 \
       "a release of the stage of the turn before was moved behind the wait for this turn's: the step frees all that "  \
       "is held, its text one, and none in the first turn, which is right there. Recognised: the list passes where "    \
-      "that step keeps one stage more, which is the same text")
+      "that step keeps one stage more, which is the same text")                                                       \
+    X(FENCES, "the storing thread's own fence",                                                                        \
+      "the writers' fence stands behind the barrier that makes their writes known to the thread that stores, whose "   \
+      "own fence orders them then. PTX takes that; what is emitted has each writer fence. Recognised: no fence is "    \
+      "missing, and the list passes where each write has one right behind it")
 
 enum clean_reason {
 #define X(id, name, reason) CLEAN_##id,

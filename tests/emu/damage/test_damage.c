@@ -68,6 +68,12 @@ static const struct bench_subject subjects[] = {
      .single = 1,
      .sms = 1,
      .set = {{{136, 248, 136}, 7}, {{136, 248, 24}, 2}, {{136, 248, 0}, 1}}},
+    {.spec = "tests/programs/pipeline_tail.lua",
+     .kernel = "tail_wide",
+     .stages = 2,
+     .single = 1,
+     .sms = 4,
+     .set = {{{264, 264, 136}, 7}, {{264, 264, 24}, 2}, {{264, 264, 0}, 1}}},
     {.spec = "tests/programs/pipeline_gemm.lua",
      .kernel = "gemm_program_tall",
      .stages = 2,
@@ -386,6 +392,16 @@ static void clean_is_explained(void **state)
     judge(b, &e.plan, &o);
     assert_true(o.refused && o.verdict == BENCH_CLEAN);
     assert_int_equal(explain_clean(b, &e), CLEAN_KEEPS);
+
+    b = bench_of("tail_wide");
+    assert_true(edit_copy(&e, &b->base.plan));
+    int fence = next_step(&e, 1, "d_fence", 0);
+    assert_true(edit_move_to(&e, 1, fence, fence + 2));
+    judge(b, &e.plan, &o);
+    assert_true(o.refused && o.verdict == BENCH_CLEAN);
+    assert_int_equal(explain_clean(b, &e), CLEAN_FENCES);
+    edit_take(&e, 1, next_step(&e, 1, "d_fence", 0));
+    assert_int_not_equal(explain_clean(b, &e), CLEAN_FENCES);
 
     bench_open(&blind, &subjects[0], EMU_HAZARDS_OFF);
     assert_true(edit_copy(&e, &blind.base.plan));

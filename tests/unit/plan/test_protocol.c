@@ -444,6 +444,50 @@ static void test_planted_faults(void **state)
     assert_int_equal(missed, 0);
 }
 
+/* ---- who may rest ---------------------------------------------------------------------------------------------- */
+
+static void rests(const struct sample_gemm *g, int role, int resting, int from, int drop, const char *rule)
+{
+    struct plan p;
+    struct diag_set diags = {0};
+    sample_gemm_sm90(&p, *g);
+    p.role[role].resting = resting;
+    if (drop >= 0)
+        sample_drop(&p, 1, sample_find(&p, 1, (enum plan_op)drop, from));
+    plan_check_protocol(&p, &diags);
+    const char *found = diags.count ? diags.item[0].rule : "nothing";
+    if (strcmp(found, rule) != 0)
+        fail_msg("%d of %d rest: %s, not %s", resting, g->consumers, found, rule);
+    diag_free(&diags);
+    plan_free(&p);
+}
+
+/* Consumers that go past a block's last item wait for its stages and give them back, and nobody misses them; who meets
+ * the others at a barrier is missed, and who fills. */
+static void test_resting(void **state)
+{
+    (void)state;
+    for (int stages = 1; stages <= 4; stages++)
+        for (int cluster = 0; cluster < 4; cluster++)
+            for (int consumers = 2; consumers <= 3; consumers++) {
+                const struct sample_gemm g = {.stages = stages,
+                                              .consumers = consumers,
+                                              .cluster_m = 1 + (cluster & 1),
+                                              .cluster_n = 1 + (cluster >> 1),
+                                              .d_stages = 2,
+                                              .d_tiles = 3};
+                struct sample_gemm shared = g;
+                shared.d_shared_barrier = true;
+                for (int resting = 0; resting < consumers; resting++) {
+                    rests(&g, 1, resting, 0, -1, "nothing");
+                    rests(&shared, 1, resting, 0, -1, resting ? "PROTOCOL-DEADLOCK" : "nothing");
+                }
+                rests(&g, 0, 1, 0, -1, "PROTOCOL-DEADLOCK");
+                if (stages > 1)
+                    rests(&g, 1, 1, 1, PLAN_RELEASE, "PROTOCOL-RELEASE");
+            }
+}
+
 /* ---- the naive exploration agrees ------------------------------------------------------------------------------ */
 
 /* Turns of "tiles", and in each of them trips of the other loops; those of a second class are one more, unless few. */
@@ -665,6 +709,7 @@ int main(void)
         cmocka_unit_test(test_sm80_passes),
         cmocka_unit_test(test_rms_norm_passes),
         cmocka_unit_test(test_time),
+        cmocka_unit_test(test_resting),
         cmocka_unit_test(test_planted_faults),
         cmocka_unit_test(test_naive_agrees_on_good_plans),
         cmocka_unit_test(test_fills_at_once),
