@@ -136,5 +136,8 @@ bool plan_share_workspace(const struct plan *a, const struct plan *b)
 
 int plan_blocks(const struct plan *p)
 {
-    return plan_cluster(p) * (p->item_count > 0 && p->item[p->item_count - 1].share ? 3 : 1);
+    int clusters = p->item_count > 0 && p->item[p->item_count - 1].share ? 3 : 1;
+    for (int r = 0; r < p->role_count; r++)
+        clusters = p->role[r].resting && clusters < 2 ? 2 : clusters;
+    return plan_cluster(p) * clusters;
 }

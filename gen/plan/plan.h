@@ -267,7 +267,8 @@ int plan_add_place(struct plan *p, struct plan_place place);
 /* The region of shared memory that holds a ring's stages: of that tensor, or for a THREADS ring (tensor -1) of all.
  * NULL where there is none. */
 const struct plan_shared *plan_region(const struct plan *p, const struct plan_ring *ring, int tensor);
-/* Blocks of a cluster; and where blocks have shares of items those of three: between two others one has but a part. */
+/* Blocks of a cluster; and where blocks have shares of items those of three: between two others one has but a part;
+ * where a last wave may be halved those of two. */
 int plan_cluster(const struct plan *p);
 int plan_blocks(const struct plan *p);
 void plan_free(struct plan *p); /* the graphs too; *p is then zero */

@@ -139,6 +139,12 @@ static int start(struct timer *t, int number, struct replays replays, struct tw_
     return check(t, result, error, "replaying a graph");
 }
 
+/* What the driver says while work runs is about a launch. */
+static int of_launch(int status)
+{
+    return status == TW_ERROR_DRIVER ? TW_ERROR_LAUNCH : status;
+}
+
 /* Waits for the last event; seconds of one launch. */
 static int finish(struct timer *t, int number, int times, double *seconds, struct tw_error *error)
 {
@@ -149,7 +155,7 @@ static int finish(struct timer *t, int number, int times, double *seconds, struc
         status =
             check(t, driver->event_elapsed(&milliseconds, t->begin, t->end), error, "reading the time of a replay");
     *seconds = 1e-3 * (double)milliseconds / t->replay[number].launches / times;
-    return status == TW_ERROR_DRIVER ? TW_ERROR_LAUNCH : status;
+    return of_launch(status);
 }
 
 /* Launches once between the events. */
@@ -244,20 +250,20 @@ static int replays_in(const struct timer *t, int number, double seconds)
     return times < 1e6 ? (int)times + 1 : 1000000;
 }
 
-/* Of the last half of sustained_seconds, in which there is nothing else. All is enqueued at once, and a little more,
- * which runs while NVML is asked and the next candidate comes: without work for some 20 ms the clock goes up, and then
- * below what it was, and that is longer than a candidate's turn. */
+/* Of the last half of sustained_seconds, in which there is nothing else. All is enqueued at once, and a little more (of
+ * graphs of less than 50 ms), which runs while NVML is asked and the next candidate comes: without work for some 20 ms
+ * the clock goes up, and then below what it was, and that is longer than a candidate's turn. */
 static int sustain(struct timer *t, int number, double *seconds, struct tw_error *error)
 {
     const struct time_options *o = t->options;
     const struct replay *replay = &t->replay[number];
     const double half = o->sustained_seconds / 2, step = half / (READINGS + 1);
     const int times = replays_in(t, number, half);
-    int status = start(t, number, (struct replays){times, times, replays_in(t, number, half / 4)}, error);
+    int status = start(t, number, (struct replays){times, times, replays_in(t, number, half / 4) - 1}, error);
     if (status == TW_OK)
         status = check(t, t->device->driver->event_synchronize(t->begin), error, "waiting for a replay");
-    status = status == TW_ERROR_DRIVER ? TW_ERROR_LAUNCH : status;
-    double from = now(t), joules = o->power ? power_joules(o->power) : 0.0;
+    status = of_launch(status);
+    const double joules = o->power ? power_joules(o->power) : 0.0, from = now(t);
     for (int i = 1; o->power && i <= READINGS && status == TW_OK; i++) {
         double wait = from + i * step - now(t);
         pause_for(t, wait);
@@ -269,9 +275,10 @@ static int sustain(struct timer *t, int number, double *seconds, struct tw_error
         t->replay[number].seconds = *seconds;
     if (status == TW_OK && o->power) {
         struct readings *r = &t->readings[number];
-        r->joules += power_joules(o->power) - joules;
+        const double drawn = power_joules(o->power) - joules, busy = *seconds * times * replay->launches;
+        r->joules += drawn / fmax(now(t) - from, 1e-9) * busy; /* of the time between the two questions */
         r->launches += (double)times * replay->launches;
-        r->seconds += *seconds * times * replay->launches;
+        r->seconds += busy;
     }
     return status;
 }
@@ -369,7 +376,7 @@ static int settle(struct timer *t, int *failed, struct tw_error *error)
     for (int i = 0; status == TW_OK && count && now(t) + half - from < most && (i < count || held); i++) {
         const int number = t->order[i % count], times = replays_in(t, number, half);
         *failed = number;
-        status = start(t, number, (struct replays){0, times, 0}, error);
+        status = of_launch(start(t, number, (struct replays){0, times, 0}, error));
         if (status == TW_OK && !held) {
             pause_for(t, half / 2);
             held = power_reasons(o->power) != 0;
@@ -405,7 +412,7 @@ static int measure(struct timer *t, enum time_mode mode, struct time_result (*re
         last = now(t) - from;
     }
     if (mode == TIME_SUSTAINED && rounds && status == TW_OK) /* what runs behind the last round */
-        status = tw_device_synchronize(t->device, error);
+        status = of_launch(tw_device_synchronize(t->device, error));
     for (int i = 0; i < t->count && rounds && status == TW_OK; i++) {
         if (t->done[i])
             time_summary(&t->seconds[(size_t)i * (size_t)rounds], t->done[i], &result[i][mode]);
@@ -464,6 +471,7 @@ int time_candidates(struct tw_device *device, const struct time_options *options
 {
     struct timer t = {
         .device = device, .options = options, .candidate = candidate, .count = count, .random = options->seed};
+    struct tw_error ignored;
     *failed = -1;
     memset(result, 0, sizeof *result * (size_t)count);
     int status = open_timer(&t, error);
@@ -475,6 +483,8 @@ int time_candidates(struct tw_device *device, const struct time_options *options
         status = measure(&t, (enum time_mode)mode, result, failed, error);
     if (status == TW_OK)
         *failed = -1;
+    else if (t.begin)
+        tw_device_synchronize(device, &ignored); /* graphs that still run */
     close_timer(&t);
     return status;
 }

@@ -35,8 +35,8 @@ struct time_options {
     double burst_seconds;   /* of one graph, about */
     double pause_seconds;   /* before each burst; longer before long ones. 0: none */
     double sustained_seconds;
-    /* Of all candidates in turn before the first sustained round. One turn each is enough where NVML says that nothing
-     * holds the clock down, and an eighth of `seconds` where there is such a limit. */
+    /* Of all candidates in turn before the first sustained round. One turn each where NVML says that nothing holds the
+     * clock down; an eighth of `seconds` at most, where that is given. */
     double settle_seconds;
     /* A race: behind round r, from 1 on, who is slower than the quickest by margin / r of its time is timed no more.
      * 0: every candidate has all rounds. */

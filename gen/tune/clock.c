@@ -38,6 +38,7 @@ struct buffer {
 struct tune_timer {
     struct tw_runtime rt;
     struct tw_device *device;
+    struct power power;      /* of a GPU */
     struct compile *compile; /* whose units are loaded */
     struct way *way;         /* by unit */
     struct launcher **launcher;
@@ -429,7 +430,8 @@ struct time_options tune_time_options(const struct tune_job *job, int sets)
 static int time_all(struct tune_timer *t, const struct tune_job *job, struct candidate *candidate, const int *number,
                     int count, double *ns, struct tw_error *error)
 {
-    const struct time_options options = tune_time_options(job, t->sets);
+    struct time_options options = tune_time_options(job, t->sets);
+    options.power = is_emulated(t) ? NULL : &t->power;
     struct time_candidate *timed = tw_alloc_zeroed(&t->rt, sizeof *timed * ((size_t)count + 1));
     struct time_result(*result)[TIME_MODES] = tw_alloc_zeroed(&t->rt, sizeof *result * ((size_t)count + 1));
     const enum time_mode mode = job->burst ? TIME_BURST : TIME_SUSTAINED;
@@ -536,6 +538,8 @@ int tune_timer_open(struct tune_timer **out, const char *name, const char *arch,
         t->device = NULL;
         return status;
     }
+    if (!is_emulated(t))
+        power_open(&t->power, t->device);
     *clock = (struct tune_clock){.measure = measure, .context = t, .gpu = t->device->name, .leave = leave};
     return TW_OK;
 }
@@ -548,6 +552,8 @@ void tune_timer_close(struct tune_timer *t)
         drop_buffers(t);
         drop_code(t);
     }
+    if (t->device && !is_emulated(t))
+        power_close(&t->power);
     tw_device_close(t->device);
     tw_runtime_close(&t->rt);
     free(t);

@@ -50,9 +50,6 @@ struct item_order {
 //@ else
     int next; // what else there is to know is computed again for each item: registers are dear in between
 //@ end
-//@ if has(schedule, "tail") then
-    bool halved; // the item that was taken last is half of one
-//@ end
 //@ if order == "longest" and not dynamic then
     int step;  // rounds go back and forth: who had the longest item of one has the shortest of the next
 //@ end
@@ -62,6 +59,9 @@ struct item_order {
 //@ if walked then
     int walked; // the place along ${walked.axis} of the item that was taken last
     int before; // items at places before it
+//@ end
+//@ if has(schedule, "tail") then
+    bool halved; // the item that was taken last is half of one
 //@ end
 };
 

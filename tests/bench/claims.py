@@ -86,7 +86,7 @@ ONE = (*sizes(16, (4096,)), "--mode", "burst", "--rounds", "9", "--peer", "none"
 # Name: seconds it takes, commands. Those that print rows have no --json.
 STEPS = {
     "gemm": (420, [bench("specs/gemm.lua", "--kernel", "gemm_bf16", "--config", "tests/bench/shapes.json")]),
-    "fp8": (90, [bench("specs/gemm_types.lua", "--kernel", "gemm_fp8", "--config", "tests/bench/shapes.json",
+    "fp8": (140, [bench("specs/gemm_types.lua", "--kernel", "gemm_fp8", "--config", "tests/bench/shapes.json",
                        "--rounds", "6")]),
     "blocks": (30, [bench("specs/gemm_types.lua", "--kernel", kernel, *BLOCKS, "--mode", "burst", "--rounds", "7", *peer)
                     for kernel, *peer in (("gemm_fp8_blocks", "--peer", "none"), ("gemm_fp8",))]),
@@ -94,9 +94,9 @@ STEPS = {
     "gated": (20, [bench("specs/gemm_fused.lua", "--kernel", "gemm_gated", *BURST)]),
     "grouped": (60, [bench("specs/gemm_grouped.lua", "--kernel", "gemm_grouped_" + kernel, *BURST)
                      for kernel in ("contiguous", "masked")]),
-    "forward_64": (110, forward(64, LENGTHS)),
-    "forward_128": (110, forward(128, LENGTHS)),
-    "forward_256": (110, forward(256, (2048, 8192, 16384))),
+    "forward_64": (220, forward(64, LENGTHS)),
+    "forward_128": (220, forward(128, LENGTHS)),
+    "forward_256": (160, forward(256, (2048, 8192, 16384))),
     "scores": (40, [bench("specs/attention.lua", "--kernel", "attention_fwd", *ONE),
                     bench("specs/attention.lua", "--kernel", "attention_fwd_causal", *ONE),
                     bench("specs/attention_mods.lua", "--kernel", "attention_fwd_alibi", *ONE),
@@ -104,7 +104,7 @@ STEPS = {
     "documents": (40, [bench("specs/attention.lua", "--kernel", "attention_fwd", *sizes(16, (16384,)), *BURST),
                        bench("specs/attention_mods.lua", "--kernel", "attention_fwd_documents", *BURST),
                        bench("specs/attention_mods.lua", "--kernel", "attention_fwd_documents_all", *BURST)]),
-    "decode": (40, [bench("tests/bench/read.lua", "--peer", "none"),
+    "decode": (60, [bench("tests/bench/read.lua", "--peer", "none"),
                     bench("specs/attention_decode.lua", "--kernel", "attention_decode", "--peer", "none"),
                     bench("specs/attention_decode.lua", "--kernel", "attention_decode_split_16", "--peer", "none")]),
     "backward": (200, backward((2048, 4096, 8192, 16384))),

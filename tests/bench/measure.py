@@ -104,7 +104,7 @@ def sustain(c, board):
     """All is enqueued at once, and a little more, which runs while NVML is asked and the next candidate comes."""
     half, graph = SUSTAINED_SECONDS / 2, c.one * c.count
     times = int(half / graph) + 1
-    c.start(times, times, times // 4 + 1)
+    c.start(times, times, times // 4)
     c.events[0].synchronize()
     begin, joules = time.monotonic(), board.joules()
     for i in range(1, READINGS + 1):

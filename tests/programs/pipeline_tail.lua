@@ -48,3 +48,23 @@ kernel "tail_tiles" {
     store(t.D, at.p, m, n, sum * t.tiles[at.m // 128])
   end,
 }
+-- Tiles as high as wide, two results and a number for each row, of loads whose rows are the item's.
+kernel "tail_square" {
+  axes = "m n k", grid = { m = M, n = N }, tile = { m = 128, n = 128, k = 64 }, cluster = { m = 1 },
+  arch = { sm_90a = {} },
+  A = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" }, R = tensor { M, N, dtype = "fp32" },
+  S = tensor { N, axes = "n", dtype = "fp32" }, D = tensor { M, N, dtype = "bf16", out = true },
+  E = tensor { N, M, axes = "n m", dtype = "fp32", out = true },
+  Q = tensor { (N + 127) // 128, M, dtype = "fp32", out = true }, schedule = { tail = "halves" },
+  run = { { M = 264, N = 264, K = 72 }, { M = 264, N = 136, K = 72 }, { M = 520, N = 136, K = 8 } },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
+      return sum + dot(load(t.A, m, span(k, tile.k)), load(t.B, n, span(k, tile.k)):t())
+    end)
+    local all = where(lt(at.m + row(), at.n + column()), sum * load(t.S, n), sum + load(t.R, m, n))
+    store(t.D, m, n, all)
+    store(t.E, n, m, all:t())
+    store(t.Q, at.n // 128, m, row_sum(all))
+  end,
+}

@@ -24,71 +24,133 @@ static bool is_of(const struct expr_node *n, int axis)
     return n->op == EXPR_AT && n->integer == axis;
 }
 
-/* What is asked of where an item begins. */
+/* ---- halves give what whole items give ---------------------------------------------------------------------------
+ *
+ * Half an item is the tile that begins at its rows, so what is right of every item at every place is right of a half,
+ * too; but the program has items at multiples of a tile alone, and its row() counts from there. What follows takes the
+ * programs of which that makes no difference: a tile's rows are those of loads and stores that begin at the item, or
+ * come of such; row() stands beside the item's place, and that place beside row(), or divided by tiles. */
+
+/* How an operation's tile lies to the item's rows: its rows are along them; its columns are; neither. */
+enum frame { UNFIT, ROWS, TURNED, OTHER };
+
 struct question {
+    const struct pipeline *x;
     const struct expr_graph *g;
-    bool *seen; /* by node */
+    enum frame *frame;     /* by operation */
+    unsigned char *fitted; /* by node: a bit for each frame that it fits in */
     int axis, tile;
-    bool edges; /* of where tiles end, some of which lie along the axis by their columns */
 };
 
-/* at + row(), the row being one of the tile. */
-static bool is_own_row(const struct question *q, const struct expr_node *n)
+/* The value is the same for both halves, but for the rows that it is of, where it is a tile's in the frame. */
+static bool fits(struct question *q, int node, enum frame frame)
 {
-    for (int i = 0; n->op == EXPR_ADD && i < 2; i++) {
-        const enum expr_op within = q->g->node[n->arg[1 - i]].op;
-        if (is_of(&q->g->node[n->arg[i]], q->axis))
-            return within == EXPR_ROW || (q->edges && within == EXPR_COLUMN);
-    }
-    return false;
-}
-
-/* The value is the same for both halves of an item, but for the rows that it is of. */
-static bool is_alike(struct question *q, int node)
-{
-    if (node < 0 || q->seen[node])
+    if (node < 0 || (q->fitted[node] >> frame & 1))
         return true;
     const struct expr_node *n = &q->g->node[node];
-    q->seen[node] = true;
-    if (is_own_row(q, n) || !derive_tells_apart(q->g, node, q->axis, q->tile))
-        return true;
-    bool alike = !is_of(n, q->axis);
-    for (int a = 0; a < 3 && alike; a++)
-        alike = is_alike(q, n->arg[a]);
-    for (int d = 0; n->op == EXPR_TENSOR && d < n->rank && alike; d++)
-        alike = is_alike(q, q->g->index[n->first_index + d]);
-    return alike;
-}
-
-static bool are_values_alike(struct question *q, const struct pipeline *x, const struct program_op *o)
-{
-    bool alike = is_alike(q, o->tile.node);
-    for (int a = 0; a < 3; a++)
-        alike = alike && is_alike(q, o->arg[a].node);
-    for (int d = 0; o->tensor >= 0 && d < x->plan->tensor[o->tensor].rank; d++) {
-        const int start = o->at[d].start;
-        const bool rows = start >= 0 && is_of(&q->g->node[start], q->axis) && o->at[d].length == q->tile;
-        alike = alike && (rows || is_alike(q, start));
+    const enum expr_op own = frame == ROWS ? EXPR_ROW : frame == TURNED ? EXPR_COLUMN : EXPR_AT;
+    bool fine = true;
+    if (n->op == EXPR_TILE) {
+        const struct program_tile *tile = &q->x->program->op[n->integer].tile;
+        const enum frame of = q->frame[n->integer];
+        return of == frame || (of == OTHER && (frame == ROWS ? tile->rows : tile->columns) == 1);
     }
-    for (int v = 0; v < o->carried && o->value; v++)
-        alike = alike && is_alike(q, o->value[v].node);
-    return alike && (o->kind != PROGRAM_LOOP || (is_alike(q, o->from) && is_alike(q, o->to)));
+    if (is_of(n, q->axis) || (n->op == own && frame != OTHER))
+        return false;
+    for (int i = 0; n->op == EXPR_ADD && frame != OTHER && i < 2; i++)
+        if (is_of(&q->g->node[n->arg[i]], q->axis) && q->g->node[n->arg[1 - i]].op == own)
+            return true;
+    if (n->op == EXPR_FLOORDIV && is_of(&q->g->node[n->arg[0]], q->axis) &&
+        !derive_tells_apart(q->g, node, q->axis, q->tile))
+        return true;
+    for (int a = 0; a < 3 && fine; a++)
+        fine = fits(q, n->arg[a], frame);
+    for (int d = 0; n->op == EXPR_TENSOR && d < n->rank && fine; d++)
+        fine = fits(q, q->g->index[n->first_index + d], frame);
+    q->fitted[node] |= (unsigned char)(fine << frame);
+    return fine;
 }
 
-/* Of where an item begins the program asks nothing but where its rows are, and which multiple of a tile's that is:
- * elsewhere half an item would give other numbers. */
-static bool is_place_of_rows(struct pipeline *x, int axis, int tile)
+/* The frame that coordinates give a load's or store's tile. */
+static enum frame of_places(struct question *q, const struct program_op *o)
 {
-    struct question q = {.g = x->program->graph, .axis = axis, .tile = tile};
-    q.seen = plan_alloc(x->plan, sizeof *q.seen * ((size_t)q.g->count + 1));
-    bool alike = q.seen != NULL;
+    enum frame frame = OTHER;
+    for (int d = 0; d < q->x->plan->tensor[o->tensor].rank; d++) {
+        const struct program_coordinate *c = &o->at[d];
+        if (!fits(q, c->limit, OTHER))
+            return UNFIT;
+        if (c->start < 0 || !derive_tells_apart(q->g, c->start, q->axis, c->length ? 0 : q->tile))
+            continue;
+        if (!is_of(&q->g->node[c->start], q->axis) || c->length != q->tile || c->limit >= 0 || frame != OTHER)
+            return UNFIT;
+        frame = c->column ? TURNED : ROWS;
+    }
+    return frame;
+}
+
+static enum frame of_turned(struct question *q, int node)
+{
+    return fits(q, node, OTHER) ? OTHER : fits(q, node, ROWS) ? TURNED : fits(q, node, TURNED) ? ROWS : UNFIT;
+}
+
+/* The frame of what an operation gives, or of what it stores; UNFIT: halves would not give the same. */
+static enum frame of_operation(struct question *q, int number)
+{
+    const struct program_op *o = &q->x->program->op[number];
+    enum frame frame;
+    bool fine = true;
+    switch (o->kind) {
+    case PROGRAM_LOAD:
+        return of_places(q, o);
+    case PROGRAM_TRANSPOSE:
+        return of_turned(q, o->arg[0].node);
+    case PROGRAM_DOT:
+        fine = fits(q, o->arg[0].node, ROWS) && fits(q, o->arg[1].node, OTHER) && fits(q, o->arg[2].node, ROWS);
+        break;
+    case PROGRAM_REDUCE:
+        fine = !o->over_rows && fits(q, o->arg[0].node, ROWS);
+        break;
+    case PROGRAM_STORE:
+        frame = of_places(q, o);
+        fine = (frame == ROWS || frame == TURNED) && fits(q, o->arg[0].node, frame);
+        break;
+    case PROGRAM_LOOP: /* of as many turns in all items */
+        for (int k = 0; k < q->x->plan->item_count; k++)
+            fine = fine && !pipeline_reads_axis(q->g, o->from, q->x->plan->item[k].axis) &&
+                   !pipeline_reads_axis(q->g, o->to, q->x->plan->item[k].axis);
+        fine = fine && !pipeline_reads_data(q->g, o->from) && !pipeline_reads_data(q->g, o->to) && o->list < 0;
+        for (int v = 0; v < o->carried; v++)
+            fine = fine && fits(q, o->value[v].node, ROWS);
+        break;
+    case PROGRAM_END:
+        for (int v = 0; v < q->x->program->op[o->loop].carried; v++)
+            fine = fine && fits(q, o->value[v].node, ROWS);
+        break;
+    case PROGRAM_PARAM:
+    case PROGRAM_RESULT:
+        fine = o->tile.rows == q->x->d.rows;
+        break;
+    default:
+        fine = false;
+    }
+    return fine ? ROWS : UNFIT;
+}
+
+static bool is_alike_by_halves(struct pipeline *x, int axis, int tile)
+{
+    struct question q = {.x = x, .g = x->program->graph, .axis = axis, .tile = tile};
+    q.fitted = plan_alloc(x->plan, sizeof *q.fitted * ((size_t)q.g->count + 1));
+    q.frame = plan_alloc(x->plan, sizeof *q.frame * ((size_t)x->program->op_count + 1));
+    bool alike = q.fitted && q.frame;
+    for (int i = 0; i < x->plan->tensor_count; i++)
+        alike = alike && !x->plan->tensor[i].pointers; /* a half may begin outside of a slice */
     for (int i = 0; i < x->program->op_count && alike; i++)
-        alike = are_values_alike(&q, x, &x->program->op[i]);
-    q.edges = true;
-    for (int i = 0; i < x->program->op_count && alike; i++)
-        alike = is_alike(&q, x->program->op[i].tile.valid_row) && is_alike(&q, x->program->op[i].tile.valid_column);
+        alike = (q.frame[i] = of_operation(&q, i)) != UNFIT;
     return alike;
 }
+
+/* ---- consumers can go past an item ---------------------------------------------------------------------------------
+ */
 
 /* The item's axis that a tile's rows are along: the first operand of the dots lies there, the second does not. -1: not
  * one alone. */
@@ -119,21 +181,28 @@ static int axis_of_rows(const struct pipeline *x)
     return count == 1 ? found : -1;
 }
 
-/* One loop by boxes, and nothing that consumers do together. */
+/* One loop by boxes, in which all that is waited for is, and nothing that consumers do together. */
 static bool can_rest(const struct pipeline *x)
 {
     const struct plan *p = x->plan;
     const struct plan_role *role = x->d.consumer;
-    int loops = 0;
+    int loops = 0, others = 0, open[16], depth = 0;
     bool fine = !p->item_ring && !p->list && !x->d.parts && x->d.along_count == 0;
     for (int i = 0; i < role->step_count && fine; i++) {
         const struct plan_step *s = &role->step[i];
-        const int ring = plan_step_ring(s);
+        const bool opens = s->op == PLAN_LOOP || s->op == PLAN_WHEN, turns = s->op == PLAN_LOOP && s->loop > 0;
         const bool together = s->op == PLAN_BARRIER || s->op == PLAN_BARRIER_ARRIVE;
-        loops += s->op == PLAN_LOOP && s->loop > 0;
-        fine = s->op != PLAN_SKIP && s->op != PLAN_TAKE && !s->kept && !s->share && !(s->op == PLAN_LOOP && s->part) &&
+        const bool stages = s->op == PLAN_WAIT_FULL || s->op == PLAN_ASK || s->op == PLAN_RELEASE;
+        if (s->op == PLAN_END && depth > 0)
+            others -= open[--depth];
+        if (opens && depth < 16) { /* within items, one that the text of who rests does not have */
+            open[depth] = !turns && depth > 0;
+            others += open[depth++];
+        }
+        loops += turns;
+        fine = s->op != PLAN_SKIP && s->op != PLAN_TAKE && !s->kept && !s->share && !(turns && s->part) && depth < 16 &&
                (!together || (p->barrier[s->count].threads == 128 && !p->barrier[s->count].turns)) &&
-               (s->op != PLAN_WAIT_FULL || p->ring[ring].filler == PLAN_FILL_BULK);
+               (s->op != PLAN_WAIT_FULL || p->ring[plan_step_ring(s)].filler == PLAN_FILL_BULK) && !(stages && others);
     }
     return fine && loops == 1;
 }
@@ -158,9 +227,16 @@ int pipeline_tail(struct pipeline *x, bool persistent)
     for (int i = 0; i < p->item_count; i++)
         alike = alike && !p->item[i].share && !p->item[i].filled;
     const int rows = alike ? axis_of_rows(x) : -1;
-    if (rows < 0 || !is_place_of_rows(x, p->item[rows].axis, p->item[rows].tile))
-        return refuse(x, "items are halved that are alike, whose tiles come by bulk copies in one loop, and whose rows "
-                         "are told by at.m + row() alone, on Hopper; write tail = \"whole\"");
+    if (!alike)
+        return refuse(x,
+                      "items are halved that are alike and whose tiles come by bulk copies in one loop of their turns, "
+                      "where wgmma gives each consumer 64 rows or 128, and no two consumers meet; write tail = "
+                      "\"whole\"");
+    if (rows < 0 || !is_alike_by_halves(x, p->item[rows].axis, p->item[rows].tile))
+        return refuse(x,
+                      "halves of an item give the same where all items have as many turns, the rows of all tiles but "
+                      "second operands are the item's, row() stands beside where the item begins, and no tensor has "
+                      "pointers; write tail = \"whole\"");
     x->d.consumer->resting = x->d.consumers / 2;
     return family_reason(p, "schedule.tail", "halves", "%s", spec_reason(set)) ||
                    family_add_word(p, "schedule.tail", p->axis[p->item[rows].axis])

@@ -188,6 +188,8 @@ void random_dots_how(struct dots *d, int number)
     if (h->in_turn)
         random_feature(g, "items.in.turn");
     h->lane = !h->sm_80 && random_aside(g, "poll", number, 3) == 0;
+    h->tail = !h->sm_80 && h->consumers == 2 && h->items != 2 && !h->dynamic && !h->in_turn && !h->passing &&
+              random_aside(g, "tail", number, 3) == 0;
     g->at = -1;
 }
 
@@ -238,8 +240,12 @@ void random_dots_write_how(struct dots *d, int number)
                                                    : "");
     random_write(g, "},\n");
     const char *dynamic = h->dynamic ? "true" : number && d->how[0].dynamic && !h->by_warps ? "false" : NULL;
-    if (h->order || h->items || dynamic || h->stream) {
+    const bool halves = !h->sm_80 && (h->tail || (number && d->how[0].tail));
+    if (h->order || h->items || dynamic || h->stream || halves) {
         random_write(g, "  schedule = { ");
+        if (halves)
+            random_write(g, "tail = \"%s\"%s", h->tail ? "halves" : "whole",
+                         h->order || h->items || dynamic || h->stream ? ", " : "");
         if (h->stream)
             random_write(g, "stream = true%s", h->order || h->items || dynamic ? ", " : "");
         if (dynamic)
@@ -294,6 +300,7 @@ static void draw_split(struct dots *d, int number)
         h->stream = true;
     else if (plain && kind > 0)
         h->split = -2 - random_aside(g, "blocks of a split", number, 3);
+    h->tail = h->tail && !h->stream && h->split == 0;
 }
 
 /* Kernels that differ in how they run alone. */
