@@ -106,6 +106,14 @@ done >"$work/missing"
 [ -s "$work/want" ] && [ ! -s "$work/missing" ]
 ok $? "every test in shell stands in tests/README.md" "$work/missing"
 
+# Each is run, but for those by hand and what another one runs.
+find tests/emu -maxdepth 1 -name '*.sh' ! -name 'random_*.sh' | sort | while read -r file; do
+    name=${file#tests/}
+    grep -qw "${name%.sh}" tests/run || echo "tests/run does not run $file"
+done >"$work/missing"
+[ ! -s "$work/missing" ]
+ok $? "tests/run runs every test in tests/emu" "$work/missing"
+
 # The table of variables and those that the program, the emitted code and the test runner read.
 sed -n '/^| variable/,/^$/s/^| \(`[^|]*`\) |.*/\1/p' gen/README.md | grep -o '[A-Z][A-Z_]*' | sort -u >"$work/got"
 {
