@@ -45,6 +45,9 @@ kernel "turned" (asks(full, function(s, t, at, m, n) return s + load(t.R, m, n):
 kernel "turned_store" (asks({}, function(s) return s:t() end))
 kernel "a_limit" (asks({}, function(s, t, at) return s, span(at.m, 128, at.m + 100) end))
 kernel "of_another_axis" (asks(full, function(s, t, at, m, n) return s + load(t.R, span(at.n, 128), n) end))
+kernel "turned_beside" (asks({ R = tensor { N, M, axes = "n m", dtype = "bf16" },
+  F = tensor { N, M, axes = "n m", dtype = "bf16", out = true } },
+  function(s, t, at, m, n) store(t.F, n, m, load(t.R, n, m)) return s end))
 kernel "unlike" (asks({}, function(s) return s end, function(at) return at.n + 64 end))
 kernel "each_slice" {
   axes = "g m n k", grid = { g = G, m = M, n = N }, tile = { m = 128, n = 128, k = 64 }, arch = { sm_90a = {} },

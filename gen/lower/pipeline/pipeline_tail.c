@@ -93,11 +93,21 @@ static enum frame of_turned(struct question *q, int node)
     return fits(q, node, OTHER) ? OTHER : fits(q, node, ROWS) ? TURNED : fits(q, node, TURNED) ? ROWS : UNFIT;
 }
 
+/* Threads hold what is stored by the item's rows: as it is, or as it was before it was turned for a place by columns.
+ */
+static enum frame of_stored(struct question *q, const struct program_op *o)
+{
+    const struct expr_node *n = &q->g->node[o->arg[0].node];
+    const struct program_op *from = n->op == EXPR_TILE ? &q->x->program->op[n->integer] : NULL;
+    const bool turned = from && from->kind == PROGRAM_TRANSPOSE;
+    const int value = turned ? from->arg[0].node : o->arg[0].node;
+    return of_places(q, o) == (turned ? TURNED : ROWS) && fits(q, value, ROWS) ? ROWS : UNFIT;
+}
+
 /* The frame of what an operation gives, or of what it stores; UNFIT: halves would not give the same. */
 static enum frame of_operation(struct question *q, int number)
 {
     const struct program_op *o = &q->x->program->op[number];
-    enum frame frame;
     bool fine = true;
     switch (o->kind) {
     case PROGRAM_LOAD:
@@ -111,8 +121,7 @@ static enum frame of_operation(struct question *q, int number)
         fine = !o->over_rows && fits(q, o->arg[0].node, ROWS);
         break;
     case PROGRAM_STORE:
-        frame = of_places(q, o);
-        fine = (frame == ROWS || frame == TURNED) && fits(q, o->arg[0].node, frame);
+        fine = of_stored(q, o) == ROWS;
         break;
     case PROGRAM_LOOP: /* of as many turns in all items */
         for (int k = 0; k < q->x->plan->item_count; k++)
