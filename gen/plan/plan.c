@@ -134,10 +134,16 @@ bool plan_share_workspace(const struct plan *a, const struct plan *b)
     return !(a->list && wants_zeros(b)) && !(b->list && wants_zeros(a));
 }
 
+bool plan_rests(const struct plan *p)
+{
+    bool rests = false;
+    for (int r = 0; r < p->role_count; r++)
+        rests = rests || p->role[r].resting > 0;
+    return rests;
+}
+
 int plan_blocks(const struct plan *p)
 {
-    int clusters = p->item_count > 0 && p->item[p->item_count - 1].share ? 3 : 1;
-    for (int r = 0; r < p->role_count; r++)
-        clusters = p->role[r].resting && clusters < 2 ? 2 : clusters;
-    return plan_cluster(p) * clusters;
+    const bool shares = p->item_count > 0 && p->item[p->item_count - 1].share;
+    return plan_cluster(p) * (shares ? 3 : plan_rests(p) ? 2 : 1);
 }

@@ -294,14 +294,6 @@ static const struct way *gone_before(const struct exploration *e, const struct w
     return NULL;
 }
 
-static int may_rest(const struct plan *p)
-{
-    int resting = 0;
-    for (int r = 0; r < p->role_count; r++)
-        resting |= p->role[r].resting > 0;
-    return resting;
-}
-
 static bool goes_wrong(struct exploration *e)
 {
     if (is_seen(e))
@@ -314,7 +306,7 @@ static bool goes_wrong(struct exploration *e)
     }
     struct plan_proof so_far = {0}, with = {0};
     protocol_runs_count(e->runs, &so_far);
-    for (int rests = 0; rests <= may_rest(e->p); rests++) {
+    for (int rests = 0; rests <= plan_rests(e->p); rests++) {
         e->trips.rests = rests;
         if (protocol_runs_run(e->runs, &e->trips, e->diags) > 0)
             return true;

@@ -135,6 +135,10 @@ struct plan_role {
 /* The END of the LOOP or WHEN at `step`; step_count where it has none. */
 int plan_body_end(const struct plan_role *role, int step);
 
+/* Instances of some role may go past a block's last item (resting). */
+struct plan;
+bool plan_rests(const struct plan *p);
+
 /* Steps of that kind for the ring. */
 int plan_count_steps(const struct plan_role *role, enum plan_op op, int ring);
 

@@ -231,11 +231,8 @@ static double cut_of(const struct plan *p, double waves, const struct rates *r)
 /* Of a last wave that is at most half full half is left where its items are taken by halves. */
 static double whole_waves(const struct plan *p, double filled)
 {
-    bool halves = false;
-    for (int r = 0; r < p->role_count; r++)
-        halves = halves || p->role[r].resting > 0;
     const double last = filled - floor(filled);
-    return ceil(filled) - (halves && filled > 1.0 && last > 0.0 && last <= 0.5 ? 0.5 : 0.0);
+    return ceil(filled) - (plan_rests(p) && filled > 1.0 && last > 0.0 && last <= 0.5 ? 0.5 : 0.0);
 }
 
 struct model_time model_time(const struct plan *p, const int64_t *symbol, const struct model_device *device)

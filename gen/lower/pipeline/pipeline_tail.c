@@ -195,6 +195,7 @@ static bool can_rest(const struct pipeline *x)
 {
     const struct plan *p = x->plan;
     const struct plan_role *role = x->d.consumer;
+    const int threads = 32 * role->warps / role->instances;
     int loops = 0, others = 0, open[16], depth = 0;
     bool fine = !p->item_ring && !p->list && !x->d.parts && x->d.along_count == 0;
     for (int i = 0; i < role->step_count && fine; i++) {
@@ -210,7 +211,7 @@ static bool can_rest(const struct pipeline *x)
         }
         loops += turns;
         fine = s->op != PLAN_SKIP && s->op != PLAN_TAKE && !s->kept && !s->share && !(turns && s->part) && depth < 16 &&
-               (!together || (p->barrier[s->count].threads == 128 && !p->barrier[s->count].turns)) &&
+               (!together || (p->barrier[s->count].threads == threads && !p->barrier[s->count].turns)) &&
                (s->op != PLAN_WAIT_FULL || p->ring[plan_step_ring(s)].filler == PLAN_FILL_BULK) && !(stages && others);
     }
     return fine && loops == 1;
