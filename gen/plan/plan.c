@@ -142,6 +142,15 @@ bool plan_rests(const struct plan *p)
     return rests;
 }
 
+bool plan_reuses(const struct plan *p)
+{
+    bool reuses = false;
+    for (int r = 0; r < p->role_count; r++)
+        for (int s = 0; s < p->role[r].step_count; s++)
+            reuses = reuses || p->role[r].step[s].reuse > 0;
+    return reuses;
+}
+
 int plan_blocks(const struct plan *p)
 {
     const bool shares = p->item_count > 0 && p->item[p->item_count - 1].share;

@@ -26,7 +26,8 @@ enum {
 struct protocol_trips {
     int turns;
     int trip[PROTOCOL_MAX_CLASSES][PROTOCOL_MAX_TURNS];
-    bool rests; /* a block's last item is one in which the instances rest that may (plan_role.resting) */
+    bool rests;  /* a block's last item is one in which the instances rest that may (plan_role.resting) */
+    bool reuses; /* every item but a block's first finds the tiles of the item before (plan_step.reuse) */
 };
 
 /* The classes of a Plan, in the order of their first step, and where the LOOPs and WHENs of its roles end. */

@@ -42,6 +42,44 @@ static void check_tensors(const struct plan *p, int ring, struct diag_set *diags
         }
 }
 
+/* FILLs of the ring that are left out where the item before left their tile: in turns of one loop, right within that of
+ * items, and as many bytes fewer are announced. */
+static void check_reuse(const struct plan *p, int ring, struct diag_set *diags)
+{
+    for (int r = 0; r < p->role_count; r++) {
+        const struct plan_role *q = &p->role[r];
+        int around[PROTOCOL_MAX_DEPTH], depth = 0, bytes = 0, expect = -1;
+        for (int s = 0; s < q->step_count; s++) {
+            const struct plan_step *t = &q->step[s];
+            const bool of_ring = plan_step_ring(t) == ring && (t->op == PLAN_FILL || t->op == PLAN_EXPECT);
+            depth -= t->op == PLAN_END && depth > 0;
+            if ((t->op == PLAN_LOOP || t->op == PLAN_WHEN) && depth < PROTOCOL_MAX_DEPTH)
+                around[depth++] = s;
+            expect = of_ring && t->op == PLAN_EXPECT ? s : expect;
+            if (!of_ring || !t->reuse || t->op != PLAN_FILL)
+                continue;
+            bytes += p->tensor[t->tensor].tile_bytes;
+            const struct plan_step *turns = depth == 2 ? &q->step[around[1]] : NULL;
+            if (p->tensor[t->tensor].multicast > 1)
+                protocol_fault(p, diags, r, 0, s, "PROTOCOL-ORDER",
+                               "is left out where the item before left %s, which blocks share: they release stages of "
+                               "ring %s for each other, and nothing says that the turn before is over; write reuse = 0",
+                               p->tensor[t->tensor].name, p->ring[ring].name);
+            if (!turns || turns->op != PLAN_LOOP || turns->count || turns->less || turns->part || turns->share ||
+                q->step[around[0]].op != PLAN_LOOP || p->ring[ring].filler != PLAN_FILL_BULK)
+                protocol_fault(p, diags, r, 0, s, "PROTOCOL-ORDER",
+                               "is left out where the item before left %s in ring %s, but stands in no loop of turns "
+                               "right within that of items; write reuse = 0",
+                               p->tensor[t->tensor].name, p->ring[ring].name);
+        }
+        if (expect >= 0 && q->step[expect].reuse != bytes)
+            protocol_fault(p, diags, r, 0, expect, "PROTOCOL-BYTES",
+                           "announces %d bytes fewer where tiles of ring %s are left from the item before, but these "
+                           "are %d; write reuse = %d",
+                           q->step[expect].reuse, p->ring[ring].name, bytes, bytes);
+    }
+}
+
 /* The full barrier of a ring that bulk copies fill. */
 static void check_full_barrier(const struct plan *p, int ring, struct diag_set *diags)
 {
@@ -89,6 +127,7 @@ static void check_full_barrier(const struct plan *p, int ring, struct diag_set *
                            "announces %d bytes a stage of ring %s, but the tiles that it fills are %d; write %d",
                            announced, g->name, mine, mine);
     }
+    check_reuse(p, ring, diags);
     if (role < 0)
         return;
     if (g->full_arrivals != arrivals)

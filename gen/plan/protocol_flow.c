@@ -306,11 +306,13 @@ static bool goes_wrong(struct exploration *e)
     }
     struct plan_proof so_far = {0}, with = {0};
     protocol_runs_count(e->runs, &so_far);
-    for (int rests = 0; rests <= plan_rests(e->p); rests++) {
-        e->trips.rests = rests;
-        if (protocol_runs_run(e->runs, &e->trips, e->diags) > 0)
-            return true;
-    }
+    for (int rests = 0; rests <= plan_rests(e->p); rests++)
+        for (int reuses = 0; reuses <= plan_reuses(e->p); reuses++) {
+            e->trips.rests = rests;
+            e->trips.reuses = reuses;
+            if (protocol_runs_run(e->runs, &e->trips, e->diags) > 0)
+                return true;
+        }
     protocol_runs_count(e->runs, &with);
     if (way) {
         way->steps = with.steps - so_far.steps;

@@ -212,11 +212,21 @@ bool protocol_readers_are_through(struct run *x, struct thread *t, int ring, int
     return true;
 }
 
+/* The tile that the FILL would bring, or what an EXPECT counts of such, is in the stage: the item before left it. */
+static bool is_left(const struct run *x, const struct thread *t)
+{
+    const struct plan_step *s = step_of(t);
+    const int stages = x->p->ring[s->ring].stages;
+    if (!s->reuse || !x->trips->reuses || t->flow.depth != 2 || t->flow.loop[0].turn == 0)
+        return false;
+    return t->flow.loop[1].turn < stages && t->flow.loop[1].end >= stages && t->ring[s->ring].filled >= stages;
+}
+
 void protocol_expect(struct run *x, struct thread *t)
 {
     const struct plan_step *s = step_of(t);
     int index = t->ring[s->ring].filled, stages = x->p->ring[s->ring].stages;
-    arrive(x, t, s->ring, t->block, index % stages, FULL, index / stages, 1, s->count);
+    arrive(x, t, s->ring, t->block, index % stages, FULL, index / stages, 1, s->count - (is_left(x, t) ? s->reuse : 0));
 }
 
 /* Bytes that t brings to each block by its FILL: of a ring of PEERS each thread sends its part. */
@@ -239,7 +249,10 @@ void protocol_fill_bulk(struct run *x, struct thread *t)
               x->p->tensor[s->tensor].name);
         return;
     }
-    for (int block = 0; blocks >> block; block++) {
+    const bool left = is_left(x, t);
+    if (left)
+        *content_of(x, t, s->ring, t->block, stage) = index;
+    for (int block = 0; blocks >> block && !left; block++) {
         if (!(blocks >> block & 1))
             continue;
         if (!protocol_readers_are_through(x, t, s->ring, block, index))

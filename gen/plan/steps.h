@@ -99,6 +99,10 @@ struct plan_step {
     int skip, skip2;     /* rows of them before the tile's */
     int loop;            /* LOOP: plan_some(index into plan.loop), its variable and range. MMA, RELEASE, FILL: the
                             loop whose turns decide, where least, back or ahead says so */
+    int reuse;    /* FILL: 1 where it is left out in an item's first turns, as many as the ring has stages, where the
+                     block's item before had the same tile: its last turns left it there. EXPECT: bytes of the stage
+                     that do not come then. The turns of `loop` go round: they begin as many before where those of the
+                     item before began */
     bool kept;    /* LOOP: the first count turns, as far as they are there, each with tiles of its own; no waits */
     int inside;   /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced.
                      LOOP of parts: threads that have no row for which it holds make no trip */
@@ -138,6 +142,9 @@ int plan_body_end(const struct plan_role *role, int step);
 /* Instances of some role may go past a block's last item (resting). */
 struct plan;
 bool plan_rests(const struct plan *p);
+
+/* Some FILL is left out where the item before left its tile (reuse). */
+bool plan_reuses(const struct plan *p);
 
 /* Steps of that kind for the ring. */
 int plan_count_steps(const struct plan_role *role, enum plan_op op, int ring);

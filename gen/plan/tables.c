@@ -294,8 +294,10 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
         cell(t, "%d arrival%s", s->arrivals > 0 ? s->arrivals : 1, s->arrivals > 1 ? "s" : "");
         break;
     case PLAN_FILL:
+        cell(t, "%d bytes%s", s->count, s->reuse ? ", or reused" : "");
+        break;
     case PLAN_EXPECT:
-        cell(t, "%d bytes", s->count);
+        cell(t, s->reuse ? "%d bytes, %d reused" : "%d bytes", s->count, s->reuse);
         break;
     case PLAN_MMA_WAIT:
     case PLAN_CP_WAIT:

@@ -335,6 +335,7 @@ static void step_details(const struct plan *p, const struct sink *s, const struc
         {"part", step->part, 0},
         {"block", plan_number(step->block), -1},
         {"share", step->share, 0},
+        {"reuse", step->reuse, 0},
         {"only", step->only == PLAN_NEXT ? -1 : plan_number(step->only), -1},
         {"layout", plan_number(step->layout), -1},
         {"rows", step->rows, 0},

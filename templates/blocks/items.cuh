@@ -18,6 +18,10 @@
 //@ -- tail: the axis along which the items of the last wave are halved, where they are at most half as many as blocks
 //@ -- (or clusters): twice as many have one then, each the last of its block, and of its consumers the first half have
 //@ -- its rows (`resting`, plan/steps.h).
+//@ --
+//@ -- reuse: the axis along which a block's (or cluster's) items stay where they are, as far as can be. Of a wave's
+//@ -- items each takes one that lies where its last one did, if the axis is the order's fastest: those that there are
+//@ -- beside each other along it, and multiples of them, are dealt out in turns of their own.
 //@ param model table
 //@ param schedule table
 //@ param cluster table
@@ -286,6 +290,21 @@ __device__ __forceinline__ int of_warp(int value)
 }
 //@ end
 
+//@ -- How many items the order has beside each other along the axis that stays; nil: it is not the order's fastest.
+//@ local side = nil
+//@ if has(schedule, "reuse") then
+//@     local fastest = order == "row" and items[#items] or items[1]
+//@     side = fastest.axis == schedule.reuse and "across_" .. schedule.reuse
+//@     side = side and grouped and "min(" .. schedule.group .. "u, " .. side .. ")" or side or nil
+//@ end
+//@ local u32 = side and "u32" or "const u32"
+//@ local function stay(number, takers, all)
+//@     if not side then return end
+    const u32 side = ${side}, own = (u32)${own}, wave = ${number} - own;
+    const u32 here = min(${takers}, ${all} - wave); // items of this wave
+    if (own < here / side * side)
+        ${number} = wave + (own % side + side - wave % side) % side + own / side * side;
+//@ end
 //@ if dynamic then
 // The item whose number was taken last: false when there is none. at_AXIS is where it begins.
 __device__ __forceinline__ bool items_at(const arguments &args, const item_order &s${places})
@@ -349,11 +368,14 @@ __device__ __forceinline__ bool items_next(const arguments &args, item_order &s$
 //@ elseif unsigned and has(schedule, "tail") then
     const u32 all = ${total}, takers = (u32)${clusters}, last = all % takers;
     const u32 whole = 2 * last <= takers ? all - last : all; // from here on each counts as two
-    const u32 taken = (u32)s.next, behind = taken - whole;
+    ${u32} taken = (u32)s.next;
+//@     stay("taken", "takers", "whole")
+    const u32 behind = taken - whole;
     s.halved = taken >= whole;
     const u32 number = s.halved ? whole + behind / 2 : taken, half = s.halved ? behind % 2 : 0;
 //@ elseif unsigned then
-    const u32 number = (u32)s.next;
+    ${u32} number = (u32)s.next;
+//@     stay("number", "(u32)" .. clusters, total)
 //@ else
     const int number = s.next;
 //@ end

@@ -22,13 +22,16 @@
 //@ -- Where wgmma reads, its wait is every thread's; where threads read, a warp's first lane waits for the others.
 //@ -- fenced: by a step of their own, which stands in front of the release.
 //@ local full_phase, empty_phase, expected, threads_read, fenced, asked = 0, 1, ring.tx_bytes, true, false, false
+//@ local reused = 0 -- bytes of a stage that do not come where the item before left its tile
 //@ for _, role in ipairs(roles) do
 //@     local steps = role.step
 //@     for i = 1, #steps do
 //@         local op, step = steps[i].op, steps[i]
 //@         if op == "wait_full" then full_phase = step.ring == ring.name and step.phase or full_phase
 //@         elseif op == "wait_empty" then empty_phase = step.ring == ring.name and step.phase or empty_phase
-//@         elseif op == "expect" then expected = step.ring == ring.name and step.count or expected
+//@         elseif op == "expect" then
+//@             expected = step.ring == ring.name and step.count or expected
+//@             reused = step.ring == ring.name and has(step, "reuse") and step.reuse or reused
 //@         elseif op == "read" and step.count > 0 then threads_read = false
 //@         elseif op == "fill" and has(step, "place") then several = true
 //@         elseif op == "ask" then asked = asked or step.ring == ring.name
@@ -103,6 +106,14 @@ __device__ __forceinline__ void ${ring.name}_arrive(${ring.name}_position p)
 __device__ __forceinline__ void ${ring.name}_arrive(${ring.name}_position p)
 {
     barrier_arrive(${ring.name}_full(p.stage));
+}
+//@ elseif reused > 0 then
+//@     local rest = expected - reused
+// Filler: announces the bytes of the whole stage; left: of those that the item before did not leave there.
+//@ op expect ring = ring.name, count = expected, by = "one"
+__device__ __forceinline__ void ${ring.name}_expect(${ring.name}_position p, bool left)
+{
+    barrier_arrive_expect(${ring.name}_full(p.stage), left ? ${rest} : ${expected});
 }
 //@ else
 // Filler: announces the bytes of the whole stage.

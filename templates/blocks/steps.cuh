@@ -58,6 +58,17 @@
 //@     return has(loop, "first") or fragment_uniform("f", loop.from).at ~= ""
 //@ end
 //@ local function opt(step, field, fallback) return has(step, field) and step[field] or fallback end
+//@ -- Where the item before left tiles in the ring, turns of the loop go round; nil: they do not, in this role.
+//@ local round = nil
+//@ for i, step in ipairs(role.step) do
+//@     if step.op == "fill" and opt(step, "reuse", 0) > 0 then
+//@         local at = i
+//@         while role.step[at].op ~= "loop" do at = at - 1 end
+//@         local turns = role.step[at]
+//@         round = { ring = step.ring, stages = model.ring[step.ring].stages, turns = turns.call .. "_turns",
+//@             name = model.loop[turns.loop + 1].name, axis = model.schedule.reuse }
+//@     end
+//@ end
 //@ -- Rows by number into a stage, 16 bytes a thread: each finds the number of the row that it has a chunk of.
 //@ local function fill_rows(step, at, threads, copy)
 //@     local t, each, statements, list = model.tensor[step.tensor], at.rows, at.at, table.concat(at, ", ")
@@ -1529,6 +1540,13 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@     local begun = {}
 //@     variables(i)
 //@     deeper()
+//@     if round then
+//@         local name, ring, axis, turns, stages = round.name, round.ring, round.axis, round.turns, round.stages
+// Turns go round: they begin with those that were the last item's last, whose tiles its rows left in the ring.
+${name}_begin = ${turns} < ${stages} ? 0 : ${name}_begin < ${stages} ? ${name}_begin + ${turns} - ${stages} : ${name}_begin - ${stages};
+const int ${ring}_left = ${turns} >= ${stages} && at_${axis} == left_${axis} ? ${stages} : 0;
+left_${axis} = at_${axis};
+//@     end
 //@     for j = i + 1, ended(i) do
 //@         local fill = role.step[j]
 //@         local copied = fill.op == "fill" and #model.ring[fill.ring].tensor > 0
@@ -1578,6 +1596,10 @@ ${call}(${ring}_next, 1);
 //@         end
 //@     elseif op == "loop" and call == "tiles" then
 //@         fixed_turns()
+//@         if round then
+//@             local name, axis, stages = round.name, round.axis, round.stages
+int ${name}_begin = ${stages}, left_${axis} = -1; // of the item before; none was
+//@         end
 //@         if shared_loop then
 u32 whose = 0; // the consumer whose item comes next
 //@         end
@@ -1646,7 +1668,12 @@ if (${loop.name}_turn < ${turns}) {
 #pragma unroll 1
 for (; ${loop.name}_turn < ${turns}; ++${loop.name}_turn) {
 //@         end
+//@         if round and round.name == loop.name then
+    ${loop.name} = ${loop.name}_begin + ${loop.name}_turn;
+    ${loop.name} = ${start}(${loop.name} < ${turns} ? ${loop.name} : ${loop.name} - ${turns}) * ${loop.step};
+//@         else
     ${loop.name} = ${start}${loop.name}_turn * ${loop.step};
+//@         end
 //@         variables(i)
 //@         deeper()
 //@         opened[#opened + 1] = { loop.name, start, loop.step, single, joined = kept and call, number = i }
@@ -1798,6 +1825,9 @@ ${call}(consumer, chunk);
 //@         if one_of then
 if (threadIdx.x < 32 && elect_one())
     ${call}(${ring}_fill);
+//@         elseif opt(step, "reuse", 0) > 0 then
+//@             local name = round.name
+${call}(${ring}_fill, ${name}_turn < ${ring}_left);
 //@         else
 ${call}(${ring}_fill);
 //@         end
@@ -1946,6 +1976,10 @@ for (int first = (int)warp * ${quarter}; first < (int)warp * ${quarter} + ${quar
 }
 //@         elseif one_of then
 if (threadIdx.x < 32 && elect_one())
+    ${call}(args, ${ring}_fill, ${list});
+//@         elseif opt(step, "reuse", 0) > 0 then
+//@             local name = round.name
+if (${name}_turn >= ${ring}_left)
     ${call}(args, ${ring}_fill, ${list});
 //@         else
 ${call}(args, ${ring}_fill, ${list});

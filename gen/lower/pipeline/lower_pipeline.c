@@ -733,6 +733,7 @@ static int decide(struct pipeline *x)
     status = status ? status : pipeline_visible(x);
     status = status ? status : memory_and_roles(x);
     status = status ? status : pipeline_tail(x, !persistent->set || persistent->integer);
+    status = status ? status : pipeline_reuse(x, !persistent->set || persistent->integer);
     status = status ? status : pipeline_elements(x);
     status = status ? status : pipeline_polynomial(x);
     status = status ? status : registers(x);

@@ -92,7 +92,6 @@ int pipeline_carried(struct pipeline *x);
 /* First operands that a whole loop reads stay in registers where these and `beside` others are at most `most`: matrix
  * instructions then read half as much shared memory, and the next item's tile comes early. 0 or 3. */
 int pipeline_resident(struct pipeline *x, int beside, int most);
-
 int pipeline_shared_limit(const struct pipeline *x); /* bytes of shared memory that a block may take */
 /* A block is the consumers and a warpgroup that fills, which gives its registers to them. Where a multiprocessor holds
  * three or four blocks, what threads begin with would be too few for an instruction's operands, which setmaxnreg does
@@ -180,8 +179,7 @@ int pipeline_buffers(const struct pipeline *x); /* of results, that a consumer h
 
 /* ---- pipeline_cluster.c ------------------------------------------------------------------------------------------ */
 
-/* Blocks that share tiles by multicast: where the spec says so; else two along the first of two axes with tiles. 0, 1.
- */
+/* Blocks that share tiles by multicast: where the spec says so; else two along the first of two axes. 0, 1. */
 int pipeline_cluster(struct pipeline *x);
 
 /* Each block loads its slice of a tile that its neighbours along an axis of the cluster share. `first`: no load of the
@@ -221,7 +219,10 @@ int pipeline_items(struct pipeline *x, bool persistent);
 /* Whether items come from a counter, once they are in the Plan. unlike: they differ in length. 0, 1, 3. */
 int pipeline_dynamic(struct pipeline *x, bool unlike, bool persistent);
 int pipeline_check_dynamic(const struct pipeline *x, bool persistent); /* that they can, where the spec asks; 0, 1 */
-int pipeline_tail(struct pipeline *x, bool persistent); /* pipeline_tail.c, once steps are there: by halves; 0, 1, 3 */
+/* Once steps are there: the last wave by halves (pipeline_tail.c), tiles that stay (pipeline_reuse.c). 0, 1, 3. */
+int pipeline_tail(struct pipeline *x, bool persistent);
+int pipeline_reuse(struct pipeline *x, bool persistent);
+int pipeline_axis_of_rows(const struct pipeline *x); /* the item's axis that first operands alone lie along; -1 */
 
 /* The ring that passes items on, where they come from a counter: its bytes of shared memory, and the ring itself, but
  * for its barriers, and its memory, which comes behind tiles. 0 or 3. */
@@ -236,8 +237,7 @@ int pipeline_part_ring(struct pipeline *x);        /* by which sums come togethe
 int pipeline_part_memory(struct pipeline *x);      /* in the workspace, of blocks of no cluster; items are known */
 int pipeline_part_meeting(struct pipeline *x);     /* of consumers, behind other named barriers */
 int pipeline_part_place(struct pipeline *x, int op, const char *name); /* of the RESULT: a block's columns */
-int pipeline_check_stream(const struct pipeline *x); /* that blocks have shares of all turns, where the spec asks; 0, 1
-                                                      */
+int pipeline_check_stream(const struct pipeline *x); /* that blocks have shares of all turns, where asked; 0, 1 */
 
 /* ---- pipeline_tensors.c ------------------------------------------------------------------------------------------ */
 

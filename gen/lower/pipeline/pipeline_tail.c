@@ -161,9 +161,7 @@ static bool is_alike_by_halves(struct pipeline *x, int axis, int tile)
 /* ---- consumers can go past an item ---------------------------------------------------------------------------------
  */
 
-/* The item's axis that a tile's rows are along: the first operand of the dots lies there, the second does not. -1: not
- * one alone. */
-static int axis_of_rows(const struct pipeline *x)
+int pipeline_axis_of_rows(const struct pipeline *x)
 {
     const struct expr_graph *g = x->program->graph;
     int found = -1, count = 0;
@@ -236,7 +234,7 @@ int pipeline_tail(struct pipeline *x, bool persistent)
     bool alike = !x->l->arch->tensor_columns && can_rest(x);
     for (int i = 0; i < p->item_count; i++)
         alike = alike && !p->item[i].share && !p->item[i].filled;
-    const int rows = alike ? axis_of_rows(x) : -1;
+    const int rows = alike ? pipeline_axis_of_rows(x) : -1;
     if (!alike)
         return refuse(x,
                       "items are halved that are alike and whose tiles come by bulk copies in one loop of their turns, "
