@@ -59,7 +59,9 @@ static int number_of(struct names *names, const char *name)
 /* Fields that are numbers, in the order of the list. */
 #define OF_STEP(X)                                                                                                     \
     X(count)                                                                                                           \
-    X(phase) X(arrivals) X(place) X(place2) X(back) X(ahead) X(least) X(less) X(part) X(share) X(only) X(loop) X(to) X(reuse)
+    X(phase)                                                                                                           \
+    X(arrivals)                                                                                                        \
+    X(place) X(place2) X(back) X(ahead) X(least) X(less) X(part) X(share) X(only) X(loop) X(to) X(reuse)
 #define OF_RING(X) X(stages) X(tensor_count) X(full_arrivals) X(tx_bytes) X(empty_arrivals) X(peers) X(into)
 #define OF_ROLE(X) X(instances) X(warps) X(resting) X(step_count)
 #define OF_MMA(X) X(m) X(n) X(k)

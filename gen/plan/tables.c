@@ -264,6 +264,13 @@ static const char *place_name(const struct plan *p, int place)
     return place >= 0 && place < p->place_count ? p->place[place].name : "";
 }
 
+/* Of a FILL or EXPECT, with what the item before may have left. */
+static void print_bytes(struct table *t, const struct plan_step *s)
+{
+    const bool part = s->op == PLAN_EXPECT && s->reuse < s->count;
+    cell(t, !s->reuse ? "%d bytes" : part ? "%d bytes, %d reused" : "%d bytes, or reused", s->count, s->reuse);
+}
+
 /* The last column: what the step's numbers say. */
 static void print_numbers(const struct plan *p, struct table *t, const struct plan_step *s)
 {
@@ -294,10 +301,8 @@ static void print_numbers(const struct plan *p, struct table *t, const struct pl
         cell(t, "%d arrival%s", s->arrivals > 0 ? s->arrivals : 1, s->arrivals > 1 ? "s" : "");
         break;
     case PLAN_FILL:
-        cell(t, "%d bytes%s", s->count, s->reuse ? ", or reused" : "");
-        break;
     case PLAN_EXPECT:
-        cell(t, s->reuse ? "%d bytes, %d reused" : "%d bytes", s->count, s->reuse);
+        print_bytes(t, s);
         break;
     case PLAN_MMA_WAIT:
     case PLAN_CP_WAIT:

@@ -61,9 +61,9 @@
 //@ -- Where the item before left tiles in the ring, turns of the loop go round; nil: they do not, in this role.
 //@ local round = nil
 //@ for i, step in ipairs(role.step) do
-//@     if step.op == "fill" and opt(step, "reuse", 0) > 0 then
-//@         local at = i
-//@         while role.step[at].op ~= "loop" do at = at - 1 end
+//@     local at = opt(step, "reuse", 0) > 0 and i or 0
+//@     while at > 0 and not (role.step[at].op == "loop" and has(role.step[at], "loop")) do at = at - 1 end
+//@     if at > 0 then
 //@         local turns = role.step[at]
 //@         round = { ring = step.ring, stages = model.ring[step.ring].stages, turns = turns.call .. "_turns",
 //@             name = model.loop[turns.loop + 1].name, axis = model.schedule.reuse }
@@ -1825,7 +1825,7 @@ ${call}(consumer, chunk);
 //@         if one_of then
 if (threadIdx.x < 32 && elect_one())
     ${call}(${ring}_fill);
-//@         elseif opt(step, "reuse", 0) > 0 then
+//@         elseif round and opt(step, "reuse", 0) > 0 then
 //@             local name = round.name
 ${call}(${ring}_fill, ${name}_turn < ${ring}_left);
 //@         else
@@ -1977,7 +1977,7 @@ for (int first = (int)warp * ${quarter}; first < (int)warp * ${quarter} + ${quar
 //@         elseif one_of then
 if (threadIdx.x < 32 && elect_one())
     ${call}(args, ${ring}_fill, ${list});
-//@         elseif opt(step, "reuse", 0) > 0 then
+//@         elseif round and opt(step, "reuse", 0) > 0 then
 //@             local name = round.name
 if (${name}_turn >= ${ring}_left)
     ${call}(args, ${ring}_fill, ${list});

@@ -51,8 +51,8 @@ static bool is_operand(const struct pipeline *x, int load)
 {
     bool is = false;
     for (int i = 0; i < x->program->op_count; i++)
-        is = is || (x->program->op[i].kind == PROGRAM_DOT &&
-                    (x->d.dot[i].load[0] == load || x->d.dot[i].load[1] == load));
+        is = is ||
+             (x->program->op[i].kind == PROGRAM_DOT && (x->d.dot[i].load[0] == load || x->d.dot[i].load[1] == load));
     return is;
 }
 
@@ -142,9 +142,9 @@ int pipeline_reuse(struct pipeline *x, bool persistent)
         return refuse(x, "tiles of rows stay where no blocks of a cluster share them; leave the other axis out of "
                          "cluster, or write reuse = \"none\"");
     if (!fine)
-        return refuse(x, "tiles stay in the ring of a loop of as many turns in every item that does nothing but multiply "
-                         "tiles which bulk copies bring to wgmma, of which those of the items' rows begin where the item "
-                         "does; write reuse = \"none\"");
+        return refuse(x, "tiles stay in the ring of a loop of as many turns in every item, in any order, that does "
+                         "nothing but multiply tiles which bulk copies bring to wgmma, of which those of the item's "
+                         "rows begin where it does; write reuse = \"none\"");
     return family_reason(p, "schedule.reuse", "rows", "%s", spec_reason(set)) ||
                    family_add_word(p, "schedule.reuse", p->axis[p->item[rows].axis])
                ? 3

@@ -274,10 +274,11 @@ static bool edit_bytes(struct edit *e)
         return false;
     int change = by[edit_draw(e, 4)];
     const char *call = e->step[role][step].call;
+    const bool reused = e->step[role][step].reuse && edit_draw(e, 2);
     for (int i = 0; i < e->role[role].step_count; i++)
         if (e->step[role][i].call && strcmp(e->step[role][i].call, call) == 0)
-            e->step[role][i].count += change;
-    edit_say(e, "%s: %+d bytes", call, change);
+            *(reused ? &e->step[role][i].reuse : &e->step[role][i].count) += change;
+    edit_say(e, "%s: %+d bytes%s", call, change, reused ? " reused" : "");
     return true;
 }
 

@@ -488,6 +488,62 @@ static void test_resting(void **state)
             }
 }
 
+/* ---- tiles that the item before left ----------------------------------------------------------------------------- */
+
+static void reuses(const struct sample_gemm *g, int filled, int more, const char *rule)
+{
+    struct plan p;
+    struct diag_set diags = {0};
+    sample_gemm_sm90(&p, *g);
+    struct plan_step *fill = &p.role[0].step[sample_find(&p, 0, PLAN_FILL, filled)];
+    fill->reuse = 1;
+    p.role[0].step[sample_find(&p, 0, PLAN_EXPECT, 0)].reuse = p.tensor[fill->tensor].tile_bytes + more;
+    plan_check_protocol(&p, &diags);
+    const char *found = diags.count ? diags.item[0].rule : "nothing";
+    if (strcmp(found, rule) != 0)
+        fail_msg("%d stages, %s is left: %s, not %s", g->stages, p.tensor[fill->tensor].name, found, rule);
+    diag_free(&diags);
+    plan_free(&p);
+}
+
+/* What the exploration alone says of so many bytes fewer than the tile has. */
+static void misses(const struct sample_gemm *g, int more)
+{
+    struct plan p;
+    struct diag_set diags = {0};
+    struct plan_proof proof;
+    sample_gemm_sm90(&p, *g);
+    struct plan_step *fill = &p.role[0].step[sample_find(&p, 0, PLAN_FILL, 0)];
+    fill->reuse = 1;
+    p.role[0].step[sample_find(&p, 0, PLAN_EXPECT, 0)].reuse = p.tensor[fill->tensor].tile_bytes + more;
+    protocol_explore(&p, &diags, &proof);
+    const char *found = diags.count ? diags.item[0].rule : "nothing";
+    if (strcmp(found, "PROTOCOL-DEADLOCK") != 0 && strcmp(found, "PROTOCOL-BYTES") != 0)
+        fail_msg("%d stages, %d more reused: %s", g->stages, more, found);
+    diag_free(&diags);
+    plan_free(&p);
+}
+
+/* The tile of one operand may stay in its stage from item to item, where as many bytes fewer are announced and no
+ * blocks share it. */
+static void test_reuse(void **state)
+{
+    (void)state;
+    for (int stages = 1; stages <= 4; stages++)
+        for (int cluster = 0; cluster < 4; cluster++) {
+            const int m = 1 + (cluster & 1), n = 1 + (cluster >> 1);
+            const struct sample_gemm g = {
+                .stages = stages, .consumers = 2, .cluster_m = m, .cluster_n = n, .d_stages = 2, .d_tiles = 3};
+            reuses(&g, 0, 0, n == 1 ? "nothing" : "PROTOCOL-ORDER");
+            reuses(&g, 1, 0, m == 1 ? "nothing" : "PROTOCOL-ORDER");
+            reuses(&g, 0, n == 1 ? 16 : 0, n == 1 ? "PROTOCOL-BYTES" : "PROTOCOL-ORDER");
+            if (n > 1)
+                continue;
+            misses(&g, -16);
+            misses(&g, 16);
+        }
+}
+
 /* ---- the naive exploration agrees ------------------------------------------------------------------------------ */
 
 /* Turns of "tiles", and in each of them trips of the other loops; those of a second class are one more, unless few. */
@@ -710,6 +766,7 @@ int main(void)
         cmocka_unit_test(test_rms_norm_passes),
         cmocka_unit_test(test_time),
         cmocka_unit_test(test_resting),
+        cmocka_unit_test(test_reuse),
         cmocka_unit_test(test_planted_faults),
         cmocka_unit_test(test_naive_agrees_on_good_plans),
         cmocka_unit_test(test_fills_at_once),
