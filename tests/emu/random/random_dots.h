@@ -21,6 +21,7 @@ struct how {
     bool swapped;                /* the second operand takes the instruction's rows */
     bool stream;                 /* blocks have shares of all turns */
     bool tail;                   /* a last wave by halves */
+    bool reuse;                  /* tiles of rows stay from item to item */
     int split;                   /* of a product's loop; 0: left out; of that many blocks of no cluster below 0 */
     int m, n, k, tile;    /* its own tile, as struct dots has the first kernel's; of others once these are known */
     int warps_m, warps_n; /* 0: left out */

@@ -385,15 +385,18 @@ static void add_how(struct gemm *s)
     const int split = late ? -1 : random_aside(g, "split", 0, 6);
     const bool stream = split == 2;
     const bool halves = !stream && random_aside(g, "tail", 0, 5) == 0;
+    const bool stays = !stream && split > 1 && random_aside(g, "reuse", 0, 3) == 0;
     if (chance(s, 30)) {
-        const char *persistent = chance(s, 70) || stream || late || halves ? "true" : "false";
-        random_write(g, "  schedule = { order = \"%s\", persistent = %s%s },\n", PICK(s, orders), persistent,
-                     stream   ? ", stream = true"
-                     : halves ? ", tail = \"halves\""
-                              : "");
-    } else if (stream || halves) {
-        random_write(g, "  schedule = { %s },\n", stream ? "stream = true" : "tail = \"halves\"");
+        const char *persistent = chance(s, 70) || stream || late || halves || stays ? "true" : "false";
+        random_write(g, "  schedule = { order = \"%s\", persistent = %s, ", PICK(s, orders), persistent);
+    } else {
+        random_write(g, "  schedule = { ");
     }
+    random_write(g, "%s%s },\n",
+                 stream   ? "stream = true"
+                 : halves ? "tail = \"halves\", "
+                          : "",
+                 stays ? "reuse = \"rows\"" : "");
     if (split == 0) /* where columns are so many times 8, and no axis is in the way */
         random_write(g, "  split = { k = %d },\n", 2 << random_aside(g, "split", 1, 3));
     else if (split == 1)

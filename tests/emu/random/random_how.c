@@ -190,6 +190,7 @@ void random_dots_how(struct dots *d, int number)
     h->lane = !h->sm_80 && random_aside(g, "poll", number, 3) == 0;
     h->tail = !h->sm_80 && h->consumers == 2 && h->items != 2 && !h->dynamic && !h->in_turn && !h->passing &&
               random_aside(g, "tail", number, 3) == 0;
+    h->reuse = !h->sm_80 && h->items != 2 && !h->dynamic && !has_chain(d) && random_aside(g, "reuse", number, 3) == 0;
     g->at = -1;
 }
 
@@ -241,27 +242,27 @@ void random_dots_write_how(struct dots *d, int number)
     random_write(g, "},\n");
     const char *dynamic = h->dynamic ? "true" : number && d->how[0].dynamic && !h->by_warps ? "false" : NULL;
     const bool halves = !h->sm_80 && (h->tail || (number && d->how[0].tail));
-    if (h->order || h->items || dynamic || h->stream || halves) {
+    const bool stays = !h->sm_80 && (h->reuse || (number && d->how[0].reuse));
+    if (h->order || h->items || dynamic || h->stream || halves || stays) {
         random_write(g, "  schedule = { ");
         if (halves)
-            random_write(g, "tail = \"%s\"%s", h->tail ? "halves" : "whole",
-                         h->order || h->items || dynamic || h->stream ? ", " : "");
+            random_write(g, "tail = \"%s\", ", h->tail ? "halves" : "whole");
+        if (stays)
+            random_write(g, "reuse = \"%s\", ", h->reuse ? "rows" : "none");
         if (h->stream)
-            random_write(g, "stream = true%s", h->order || h->items || dynamic ? ", " : "");
+            random_write(g, "stream = true, ");
         if (dynamic)
-            random_write(g, "dynamic = %s%s", dynamic, h->order || h->items ? ", " : "");
+            random_write(g, "dynamic = %s, ", dynamic);
         int group = h->order ? 1 + random_below(g, 4) : 0;
         bool curve = h->order == 1 && random_aside(g, "curve", number, 3) == 0; /* squares of 2, 4 or 8 a side */
         group = curve ? 2 << group / 2 : group;
         if (h->order)
-            random_write(g, "order = \"%s\"", curve ? "hilbert" : order[h->order]);
+            random_write(g, "order = \"%s\", ", curve ? "hilbert" : order[h->order]);
         if (h->order == 1)
-            random_write(g, ", group = %d", group);
-        if (h->order && h->items)
-            random_write(g, ", ");
+            random_write(g, "group = %d, ", group);
         if (h->items)
-            random_write(g, "persistent = %s", h->items == 1 ? "true" : "false");
-        random_write(g, " },\n");
+            random_write(g, "persistent = %s ", h->items == 1 ? "true" : "false");
+        random_write(g, "},\n");
     }
     if (h->cluster_m && has_chain(d))
         random_write(g, "  cluster = { %s = %d },\n", rows, h->cluster_m);
@@ -301,6 +302,7 @@ static void draw_split(struct dots *d, int number)
     else if (plain && kind > 0)
         h->split = -2 - random_aside(g, "blocks of a split", number, 3);
     h->tail = h->tail && !h->stream && h->split == 0;
+    h->reuse = h->reuse && !h->stream && h->split == 0;
 }
 
 /* Kernels that differ in how they run alone. */

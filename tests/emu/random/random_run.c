@@ -85,7 +85,7 @@ static void bad(struct work *w, const char *kernel, const char *arch, const char
  * what to write instead; what it says without that is of a derivation that went wrong. */
 static bool is_refusal(const char *rule, const char *text)
 {
-    static const char *const rules[] = {"PROGRAM-LOWER", "PROGRAM-AHEAD", "SCHEDULE-TAIL", "REGS",
+    static const char *const rules[] = {"PROGRAM-LOWER", "PROGRAM-AHEAD", "SCHEDULE-TAIL", "SCHEDULE-REUSE", "REGS",
                                         "SMEM",          "TMA-BOX",       "CLUSTER-SLICE", "SPILLS"};
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
         if (strcmp(rule, rules[i]) == 0)
