@@ -36,7 +36,8 @@ static int counts(const struct plan *p, int node, int extent)
     return -1;
 }
 
-int reads_columns(const struct plan *p, int node)
+/* The dim that columns run along, of an element by itself; -1: there is none. */
+static int own_columns(const struct plan *p, int node)
 {
     const struct expr_node *n = &p->fused.node[node];
     int columns = -1;
@@ -49,6 +50,17 @@ int reads_columns(const struct plan *p, int node)
         columns = along == EXPR_COLUMN ? d : columns;
     }
     return columns == 0 && p->tensor[n->integer].pointers ? -1 : columns;
+}
+
+int reads_columns(const struct plan *p, int node)
+{
+    int columns = own_columns(p, node);
+    for (int i = 0; i < node && columns >= 0; i++) { /* NAME_read goes along one dim: the first's */
+        const struct expr_node *n = &p->fused.node[i];
+        const int other = n->op == EXPR_TENSOR && n->integer == p->fused.node[node].integer ? own_columns(p, i) : -1;
+        columns = other >= 0 && other != columns ? -1 : columns;
+    }
+    return columns;
 }
 
 static bool is_uniform(const struct expr_graph *g, int node)

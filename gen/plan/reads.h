@@ -10,7 +10,8 @@
 
 #include "plan/plan.h"
 
-/* The dim of the tensor that the fragment's columns run along, where the node is such an element; -1: it is not. */
+/* The dim of the tensor that the fragment's columns run along, where the node is such an element; -1: it is not, or an
+ * earlier one of the tensor is by another dim. */
 int reads_columns(const struct plan *p, int node);
 
 /* guard[node], by node of plan.fused: the condition, the same in all threads, under which alone `root` needs the node;

@@ -46,12 +46,13 @@
  * set-up 22: cache = { A = "evict_last", B = "evict_first", D = "evict_first" }, pipeline = { store = "late" }, with
  * these sizes as numbers
  * set-up 24: cache = { D = "evict_first" }, pipeline = { store = "late" }, with these sizes as numbers
- * set-up 25: tile = { m = 256, n = 192 }
- * set-up 27: cache = { D = "evict_first" }, pipeline = { store = "late" }, schedule = { group = 16 }, with these sizes
- * as numbers
- * set-up 28: cluster = { m = 1 }, pipeline = { store = "whole" }, tile = { m = 256, n = 176 }
+ * set-up 25: schedule = { reuse = "rows" }, tile = { m = 256, n = 192 }
+ * set-up 27: cache = { A = "evict_last", D = "evict_first" }, pipeline = { store = "late" }, schedule = { group = 16,
+ * reuse = "rows" }, with these sizes as numbers
+ * set-up 28: cluster = { m = 1 }, pipeline = { store = "whole" }, schedule = { reuse = "rows" }, tile = { m = 256, n =
+ * 176 }
  * set-up 30: cache = { A = "evict_last", D = "evict_first" }, pipeline = { store = "late" }, schedule = { group = 16,
- * tail = "halves" }, with these sizes as numbers
+ * reuse = "rows", tail = "halves" }, with these sizes as numbers
  * set-up 31: cluster = { m = 1 }, pipeline = { store = "whole" }, tile = { m = 256, n = 200 }
  */
 

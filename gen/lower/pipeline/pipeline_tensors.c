@@ -386,6 +386,32 @@ static int output(struct pipeline *x, int op)
     return status;
 }
 
+/* Something in the value is computed, and not as it is loaded. */
+static bool is_found(const struct pipeline *x, int node)
+{
+    const struct expr_node *n = &x->program->graph->node[node];
+    if (n->op == EXPR_TILE)
+        return x->program->op[n->integer].kind != PROGRAM_LOAD && x->program->op[n->integer].kind != PROGRAM_GATHER;
+    bool found = false;
+    for (int i = 0; i < 3; i++)
+        found = found || (n->arg[i] >= 0 && is_found(x, n->arg[i]));
+    return found;
+}
+
+/* Threads hold the value by the rows of the item, of which each consumer has its own; or it is of a row that all find
+ * together. What a consumer alone could have, a loaded tile of other rows, all of them would write. */
+static int check_stored_rows(const struct pipeline *x, const struct program_op *o)
+{
+    bool turned;
+    const struct program_tile *tile = work_stored(&x->d.work, o, &turned);
+    if (tile->rows == x->d.rows || (tile->rows == 1 && is_found(x, tile->node)))
+        return 0;
+    return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
+                          "what is stored into %s has %d row%s, and the item's, by which threads have it beside dots, "
+                          "are %d; write spans of as many rows, or store it by a kernel of its own",
+                          x->plan->tensor[o->tensor].name, tile->rows, tile->rows > 1 ? "s" : "", x->d.rows);
+}
+
 int pipeline_check_store(const struct pipeline *x, int op)
 {
     const struct program_op *o = &x->program->op[op];
@@ -394,7 +420,7 @@ int pipeline_check_store(const struct pipeline *x, int op)
     for (int d = 0; d < t->rank; d++)
         place *= o->at[d].column && o->at[d].length > 0 ? o->at[d].length : 1;
     if (o->arg[0].columns != 1 || place == 1)
-        return 0;
+        return check_stored_rows(x, o);
     return program_refuse(x->l, o->loc, "PROGRAM-LOWER",
                           "one number of each row is stored into a place of %d columns of %s, and beside dots no store "
                           "repeats it; write a value of as many columns, or a tensor of the rows alone",
