@@ -42,35 +42,51 @@ static void check_tensors(const struct plan *p, int ring, struct diag_set *diags
         }
 }
 
-/* FILLs of the ring that are left out where the item before left their tile: in turns of one loop, right within that of
- * items, and as many bytes fewer are announced. */
+/* A FILL that is left out where the item before left its tile stands in turns of one loop, right within that of items,
+ * of which each takes a stage of the ring, and nothing else does. No blocks share the tile: they release stages for
+ * each other, and know that the turn before is over by what was sent. What is wrong, or NULL. */
+static const char *why_not_left(const struct plan *p, const struct plan_role *q, int fill)
+{
+    const struct plan_step *own = &q->step[fill], *turns = NULL, *items = NULL;
+    int around[PROTOCOL_MAX_DEPTH], depth = 0, stages = 0;
+    for (int s = 0; s < q->step_count; s++) {
+        const struct plan_step *t = &q->step[s];
+        depth -= t->op == PLAN_END && depth > 0;
+        if ((t->op == PLAN_LOOP || t->op == PLAN_WHEN) && depth < PROTOCOL_MAX_DEPTH)
+            around[depth++] = s;
+        if (s == fill && depth == 2)
+            items = &q->step[around[0]], turns = &q->step[around[1]];
+        stages += t->op == PLAN_EXPECT && t->ring == own->ring;
+        if (t->op == PLAN_FILL && t->reuse && p->ring[t->ring].stages != p->ring[own->ring].stages)
+            return "beside one of a ring of another depth";
+    }
+    if (p->tensor[own->tensor].multicast > 1)
+        return "though blocks share it, which then send each other nothing";
+    if (!turns || turns->op != PLAN_LOOP || turns->count || turns->less || turns->part || turns->share ||
+        items->op != PLAN_LOOP || items->count || p->ring[own->ring].filler != PLAN_FILL_BULK)
+        return "in no loop of turns right within that of items";
+    return stages == 1 ? NULL : "though other steps fill stages of the ring too";
+}
+
+/* FILLs of the ring that are left out where the item before left their tile, and as many bytes fewer are announced. */
 static void check_reuse(const struct plan *p, int ring, struct diag_set *diags)
 {
     for (int r = 0; r < p->role_count; r++) {
         const struct plan_role *q = &p->role[r];
-        int around[PROTOCOL_MAX_DEPTH], depth = 0, bytes = 0, expect = -1;
+        int bytes = 0, expect = -1;
         for (int s = 0; s < q->step_count; s++) {
             const struct plan_step *t = &q->step[s];
-            const bool of_ring = plan_step_ring(t) == ring && (t->op == PLAN_FILL || t->op == PLAN_EXPECT);
-            depth -= t->op == PLAN_END && depth > 0;
-            if ((t->op == PLAN_LOOP || t->op == PLAN_WHEN) && depth < PROTOCOL_MAX_DEPTH)
-                around[depth++] = s;
-            expect = of_ring && t->op == PLAN_EXPECT ? s : expect;
-            if (!of_ring || !t->reuse || t->op != PLAN_FILL)
+            if (plan_step_ring(t) != ring || (t->op != PLAN_FILL && t->op != PLAN_EXPECT))
+                continue;
+            expect = t->op == PLAN_EXPECT ? s : expect;
+            if (t->op != PLAN_FILL || !t->reuse)
                 continue;
             bytes += p->tensor[t->tensor].tile_bytes;
-            const struct plan_step *turns = depth == 2 ? &q->step[around[1]] : NULL;
-            if (p->tensor[t->tensor].multicast > 1)
+            const char *why = why_not_left(p, q, s);
+            if (why)
                 protocol_fault(p, diags, r, 0, s, "PROTOCOL-ORDER",
-                               "is left out where the item before left %s, which blocks share: they release stages of "
-                               "ring %s for each other, and nothing says that the turn before is over; write reuse = 0",
-                               p->tensor[t->tensor].name, p->ring[ring].name);
-            if (!turns || turns->op != PLAN_LOOP || turns->count || turns->less || turns->part || turns->share ||
-                q->step[around[0]].op != PLAN_LOOP || p->ring[ring].filler != PLAN_FILL_BULK)
-                protocol_fault(p, diags, r, 0, s, "PROTOCOL-ORDER",
-                               "is left out where the item before left %s in ring %s, but stands in no loop of turns "
-                               "right within that of items; write reuse = 0",
-                               p->tensor[t->tensor].name, p->ring[ring].name);
+                               "is left out where the item before left %s in ring %s, %s; write reuse = 0",
+                               p->tensor[t->tensor].name, p->ring[ring].name, why);
         }
         if (expect >= 0 && q->step[expect].reuse != bytes)
             protocol_fault(p, diags, r, 0, expect, "PROTOCOL-BYTES",

@@ -101,8 +101,8 @@ struct plan_step {
                             loop whose turns decide, where least, back or ahead says so */
     int reuse;    /* FILL: 1 where it is left out in an item's first turns, as many as the ring has stages, where the
                      block's item before had the same tile: its last turns left it there. EXPECT: bytes of the stage
-                     that do not come then. The turns of `loop` go round: they begin as many before where those of the
-                     item before began */
+                     that do not come then. The loop's turns go round: they begin as many before where those of the
+                     item before began. All such rings of a loop have as many stages */
     bool kept;    /* LOOP: the first count turns, as far as they are there, each with tiles of its own; no waits */
     int inside;   /* plan_some(node of plan.fused): elements where it does not hold load 0, are not stored or reduced.
                      LOOP of parts: threads that have no row for which it holds make no trip */

@@ -19,9 +19,9 @@
 //@ -- (or clusters): twice as many have one then, each the last of its block, and of its consumers the first half have
 //@ -- its rows (`resting`, plan/steps.h).
 //@ --
-//@ -- reuse: the axis along which a block's (or cluster's) items stay where they are, as far as can be. Of a wave's
-//@ -- items each takes one that lies where its last one did, if the axis is the order's fastest: those that there are
-//@ -- beside each other along it, and multiples of them, are dealt out in turns of their own.
+//@ -- reuse: the axis along which a block's (or cluster's) items stay where they are, as far as can be: where it is the
+//@ -- order's fastest, of which `side` items lie beside each other, the first of a wave's items, a multiple of side,
+//@ -- are turned within each side of them, so that block i has place i % side in every wave. Others stay as they are.
 //@ param model table
 //@ param schedule table
 //@ param cluster table

@@ -109,7 +109,7 @@ __device__ __forceinline__ void ${ring.name}_arrive(${ring.name}_position p)
 }
 //@ elseif reused > 0 then
 //@     local rest = expected - reused
-// Filler: announces the bytes of the whole stage; left: of those that the item before did not leave there.
+// Filler: announces the bytes of the whole stage; left: but for the tiles that are there still, of the item before.
 //@ op expect ring = ring.name, count = expected, by = "one"
 __device__ __forceinline__ void ${ring.name}_expect(${ring.name}_position p, bool left)
 {

@@ -58,14 +58,15 @@
 //@     return has(loop, "first") or fragment_uniform("f", loop.from).at ~= ""
 //@ end
 //@ local function opt(step, field, fallback) return has(step, field) and step[field] or fallback end
-//@ -- Where the item before left tiles in the ring, turns of the loop go round; nil: they do not, in this role.
+//@ -- Where the item before left tiles in rings (all of as many stages), turns of the loop that fills them go round;
+//@ -- nil: they do not, in this role.
 //@ local round = nil
 //@ for i, step in ipairs(role.step) do
 //@     local at = opt(step, "reuse", 0) > 0 and i or 0
 //@     while at > 0 and not (role.step[at].op == "loop" and has(role.step[at], "loop")) do at = at - 1 end
 //@     if at > 0 then
 //@         local turns = role.step[at]
-//@         round = { ring = step.ring, stages = model.ring[step.ring].stages, turns = turns.call .. "_turns",
+//@         round = { stages = model.ring[step.ring].stages, turns = turns.call .. "_turns",
 //@             name = model.loop[turns.loop + 1].name, axis = model.schedule.reuse }
 //@     end
 //@ end
@@ -1541,10 +1542,10 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@     variables(i)
 //@     deeper()
 //@     if round then
-//@         local name, ring, axis, turns, stages = round.name, round.ring, round.axis, round.turns, round.stages
+//@         local name, axis, turns, stages = round.name, round.axis, round.turns, round.stages
 // Turns go round: they begin with those that were the last item's last, whose tiles its rows left in the ring.
 ${name}_begin = ${turns} < ${stages} ? 0 : ${name}_begin < ${stages} ? ${name}_begin + ${turns} - ${stages} : ${name}_begin - ${stages};
-const int ${ring}_left = ${turns} >= ${stages} && at_${axis} == left_${axis} ? ${stages} : 0;
+const int ${name}_left = ${turns} >= ${stages} && at_${axis} == left_${axis} ? ${stages} : 0;
 left_${axis} = at_${axis};
 //@     end
 //@     for j = i + 1, ended(i) do
@@ -1827,7 +1828,7 @@ if (threadIdx.x < 32 && elect_one())
     ${call}(${ring}_fill);
 //@         elseif round and opt(step, "reuse", 0) > 0 then
 //@             local name = round.name
-${call}(${ring}_fill, ${name}_turn < ${ring}_left);
+${call}(${ring}_fill, ${name}_turn < ${name}_left);
 //@         else
 ${call}(${ring}_fill);
 //@         end
@@ -1979,7 +1980,7 @@ if (threadIdx.x < 32 && elect_one())
     ${call}(args, ${ring}_fill, ${list});
 //@         elseif round and opt(step, "reuse", 0) > 0 then
 //@             local name = round.name
-if (${name}_turn >= ${ring}_left)
+if (${name}_turn >= ${name}_left)
     ${call}(args, ${ring}_fill, ${list});
 //@         else
 ${call}(args, ${ring}_fill, ${list});

@@ -10,6 +10,11 @@ kernel "from_a_counter" { like = ok, cluster = { m = 1 }, schedule = { reuse = "
 kernel "a_curve" { like = ok, schedule = { reuse = "rows", order = "hilbert" } }
 kernel "by_shares" { like = ok, cluster = { m = 1 }, schedule = { reuse = "rows", stream = true } }
 kernel "shared" { like = ok, cluster = { m = 1, n = 2 }, schedule = { reuse = "rows" } }
+kernel "taken_in" {
+  like = ok, cluster = { m = 1 }, R = tensor { M, N, dtype = "bf16" }, via = { R = "bulk" }, schedule = { reuse = "rows" },
+  epilogue = function(acc, t) return acc + t.R end,
+}
+kernel "split" { like = ok, cluster = { m = 1 }, split = { k = 2 }, schedule = { reuse = "rows" } }
 kernel "another_word" { like = ok, schedule = { reuse = "columns" } }
 kernel "old" {
   family = "gemm", tile = { m = 128, n = 128, k = 64 }, arch = { sm_80 = {} },

@@ -5,26 +5,26 @@
  *
  * NVIDIA H200 (sm_90a):
  *        M        N        K           us  ratio  mode       set-up
- *        1     4096     4096        9.700  1.276  sustained  2
- *       16     4096     4096        9.800  1.310  sustained  4
- *       64     4096     4096       10.500  1.106  sustained  6
- *       64     7168     2048        9.200  1.107  sustained  8
- *      128     7168     2048       11.100  0.993  sustained  10
- *      128    24576     1536       24.500  1.013  sustained  12
- *      512      512      512        3.200  1.175  sustained  14
- *     1024     1024     1024        5.900  1.043  sustained  16
- *     2048     2048     2048       27.700  1.001  sustained  18
- *     4096     2112     7168      184.800  1.017  sustained  20
- *     4096     4096     4096      200.500  1.024  sustained  22
- *     4096     4096    14336      701.700  1.002  sustained  24
- *     4096     6144     4096      304.900  1.005  sustained  25
- *     4096     7168     2048      176.300  1.006  sustained  27
- *     4096    14336     4096      706.400  1.001  sustained  28
- *     4096    24576     1536      452.000  0.999  sustained  30
- *     8192     8192     8192     1548.700  1.043  sustained  31
- *     8192     8192    28672     5382.700  1.039  sustained  31
- *     8192    28672     8192     5398.700  1.041  sustained  31
- *    16384     8192     8192     3090.300  1.038  sustained  31
+ *        1     4096     4096        9.700  1.280  sustained  2
+ *       16     4096     4096        9.700  1.315  sustained  4
+ *       64     4096     4096       10.300  1.109  sustained  6
+ *       64     7168     2048        9.100  1.100  sustained  8
+ *      128     7168     2048       10.700  1.004  sustained  10
+ *      128    24576     1536       23.600  1.014  sustained  12
+ *      512      512      512        3.200  1.178  sustained  14
+ *     1024     1024     1024        5.800  1.052  sustained  16
+ *     2048     2048     2048       27.300  0.999  sustained  18
+ *     4096     2112     7168      181.700  1.016  sustained  20
+ *     4096     4096     4096      198.400  1.017  sustained  22
+ *     4096     4096    14336      693.700  0.996  sustained  24
+ *     4096     6144     4096      298.400  1.017  sustained  25
+ *     4096     7168     2048      172.800  1.018  sustained  27
+ *     4096    14336     4096      699.200  1.011  sustained  28
+ *     4096    24576     1536      443.900  1.017  sustained  30
+ *     8192     8192     8192     1541.000  1.041  sustained  31
+ *     8192     8192    28672     5353.300  1.037  sustained  31
+ *     8192    28672     8192     5344.100  1.034  sustained  31
+ *    16384     8192     8192     3057.400  1.038  sustained  31
  * set-up 2: cache = { A = "evict_last", B = "prefetch_evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 8, n =
  * 64 }, with these sizes as numbers
  * set-up 4: cache = { A = "evict_last", B = "prefetch_evict_first" }, cluster = { m = 1 }, tile = { k = 256, m = 16, n

@@ -50,3 +50,25 @@ kernel "reuse_gated" {
     store(t.D, m, n, silu(gate) * up)
   end,
 }
+-- Two tensors of the items' rows, in rings of their own, and in rings with their second operands.
+local function pair(of, tensors)
+  local k = {
+    axes = "m n k", grid = { m = M, n = N }, tile = { m = 128, n = 64, k = 64 }, cluster = { m = 1 }, arch = { sm_90a = {} },
+    A = tensor { M, K, dtype = "bf16" }, C = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" },
+    D = tensor { M, N, dtype = "bf16", out = true }, schedule = of("grouped", 2), pipeline = { stages = 2 },
+    run = { { M = 264, N = 264, K = 264 }, { M = 264, N = 328, K = 72 } },
+    program = function(t, at, tile)
+      local m, n = span(at.m, tile.m), span(at.n, tile.n)
+      local sum = loop("k", range(0, K, tile.k), { zeros() }, function(k, sum)
+        local s = span(k, tile.k)
+        local b = load(t.B, n, s)
+        return sum + dot(load(t.A, m, s), b:t()) + dot(load(t.C, m, s), (tensors and load(t.E, n, s) or b):t())
+      end)
+      store(t.D, m, n, sum)
+    end,
+  }
+  for field, value in pairs(tensors or {}) do k[field] = value end
+  return k
+end
+kernel "reuse_of_three" (pair(of))
+kernel "reuse_of_two" (pair(of, { E = tensor { N, K, dtype = "bf16" } }))

@@ -78,8 +78,8 @@ static bool is_plain(const struct pipeline *x)
 }
 
 /* The FILL of the tensor by the producer, in turns of a loop right within that of items, as it is derived; NULL: there
- * is no such one, or there are more. *expect: what announces its stage. */
-static struct plan_step *fill_of(const struct pipeline *x, int tensor, struct plan_step **expect)
+ * is no such one. *expect: what announces its stage; *others: FILLs of it beside. */
+static struct plan_step *fill_of(const struct pipeline *x, int tensor, struct plan_step **expect, int *others)
 {
     struct plan_role *role = x->d.producer;
     struct plan_step *found = NULL, *announced = NULL;
@@ -96,29 +96,63 @@ static struct plan_step *fill_of(const struct pipeline *x, int tensor, struct pl
         found = plain && x->plan->ring[s->ring].filler == PLAN_FILL_BULK ? s : NULL;
         *expect = announced;
     }
-    return count == 1 ? found : NULL;
+    *others = count > 1 ? count - 1 : 0;
+    return found;
 }
 
-/* All loads of the loop that lie along the axis. False: some of them cannot stay, or there is none. *shared: blocks of
- * the cluster share one. Where these send each other nothing, one may give a stage back for the other before that one's
- * last turn with it is over. */
-static bool mark(struct pipeline *x, int axis, bool *shared)
+static const char no_such_loop[] =
+    "tiles stay in the ring of a loop of as many turns in every item, in any order, that does nothing but multiply "
+    "tiles "
+    "which bulk copies bring to wgmma, of which those of the item's rows begin where it does; write reuse = \"none\"";
+
+/* All loads of the loop that lie along the axis. NULL; or why some of them cannot stay. Where blocks of the cluster
+ * share one, each gives stages back to both, and knows that the other's last turn with a stage is over by what that one
+ * sent it: nothing, where the tile stays. */
+static const char *mark(struct pipeline *x, int axis)
 {
-    int count = 0;
+    int count = 0, stages = 0;
     for (int i = 0; i < x->program->op_count; i++) {
         const struct program_op *o = &x->program->op[i];
         struct plan_step *expect = NULL;
+        int others = 0;
         if (o->kind != PROGRAM_LOAD || o->depth == 0 || !reads(x, o, axis))
             continue;
-        *shared = *shared || x->plan->tensor[o->tensor].multicast > 1;
-        struct plan_step *fill = stays(x, o, axis) ? fill_of(x, o->tensor, &expect) : NULL;
-        if (!fill)
-            return false;
+        struct plan_step *fill = stays(x, o, axis) ? fill_of(x, o->tensor, &expect, &others) : NULL;
+        if (x->plan->tensor[o->tensor].multicast > 1)
+            return "tiles of rows stay where no blocks of a cluster share them; leave the other axis out of cluster, "
+                   "or "
+                   "write reuse = \"none\"";
+        if (others)
+            return "an item's turns stand in several loops here, as where bulk copies bring what its result takes in "
+                   "(via), or a dot's two operands are of one tensor, and no tile stays past them; leave via out, or "
+                   "write reuse = \"none\"";
+        if (!fill || (stages && x->plan->ring[fill->ring].stages != stages))
+            return no_such_loop;
+        stages = x->plan->ring[fill->ring].stages;
         fill->reuse = 1;
         expect->reuse += x->plan->tensor[o->tensor].tile_bytes;
         count++;
     }
-    return count > 0;
+    return count > 0 ? NULL : no_such_loop;
+}
+
+/* Items that a block takes one after the other, among which some have the rows of the one before. NULL; or why not. */
+static const char *among_items(const struct pipeline *x, bool persistent)
+{
+    const struct spec_value *order = pipeline_field(x, "schedule.order");
+    if (!persistent)
+        return "a block takes one item alone where persistent = false, and there is none before it; leave persistent "
+               "out, or write reuse = \"none\"";
+    if (x->dynamic)
+        return "of a counter nobody knows which item comes next, and items that differ in length are taken from one "
+               "where nothing is said; write dynamic = false, or reuse = \"none\"";
+    if (x->plan->item_count != 2)
+        return "rows stay among items of two axes, and these run along one, or along more than two (the parts of a "
+               "split "
+               "are one); write reuse = \"none\"";
+    if (order->set && strcmp(order->text, "hilbert") == 0)
+        return "neighbours along a Hilbert curve have other rows; write order = \"grouped\", or reuse = \"none\"";
+    return NULL;
 }
 
 int pipeline_reuse(struct pipeline *x, bool persistent)
@@ -127,24 +161,16 @@ int pipeline_reuse(struct pipeline *x, bool persistent)
     struct plan *p = x->plan;
     if (!set->set || strcmp(set->text, "rows") != 0)
         return 0;
-    const struct spec_value *order = pipeline_field(x, "schedule.order");
-    if (!persistent || x->dynamic || p->item_count != 2 || (order->set && strcmp(order->text, "hilbert") == 0))
-        return refuse(x, "rows stay where blocks take items of two axes one after the other in the grouped order, by "
-                         "rows or by columns; write such an order, leave persistent and dynamic out, or write reuse = "
-                         "\"none\"");
+    const char *why = among_items(x, persistent);
+    if (why)
+        return refuse(x, why);
     bool fine = !x->l->arch->tensor_columns && !p->list && !x->d.parts && is_plain(x);
     for (int i = 0; i < p->item_count; i++)
         fine = fine && !p->item[i].share && !p->item[i].filled;
     const int rows = fine ? pipeline_axis_of_rows(x) : -1;
-    bool shared = false;
-    fine = rows >= 0 && mark(x, p->item[rows].axis, &shared);
-    if (shared)
-        return refuse(x, "tiles of rows stay where no blocks of a cluster share them; leave the other axis out of "
-                         "cluster, or write reuse = \"none\"");
-    if (!fine)
-        return refuse(x, "tiles stay in the ring of a loop of as many turns in every item, in any order, that does "
-                         "nothing but multiply tiles which bulk copies bring to wgmma, of which those of the item's "
-                         "rows begin where it does; write reuse = \"none\"");
+    why = rows < 0 ? no_such_loop : mark(x, p->item[rows].axis);
+    if (why)
+        return refuse(x, why);
     return family_reason(p, "schedule.reuse", "rows", "%s", spec_reason(set)) ||
                    family_add_word(p, "schedule.reuse", p->axis[p->item[rows].axis])
                ? 3

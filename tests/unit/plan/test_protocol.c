@@ -524,6 +524,27 @@ static void misses(const struct sample_gemm *g, int more)
     plan_free(&p);
 }
 
+/* Another loop of an item fills the same stages in between. */
+static void other_loop(const struct sample_gemm *g)
+{
+    struct plan p;
+    struct diag_set diags = {0};
+    sample_gemm_sm90(&p, *g);
+    const int first = sample_find(&p, 0, PLAN_LOOP, 1), end = plan_body_end(&p.role[0], first);
+    for (int s = end; s >= first; s--) /* each before what was put there before */
+        sample_insert(&p, 0, end + 1, p.role[0].step[s]);
+    struct plan_step *fill = &p.role[0].step[sample_find(&p, 0, PLAN_FILL, 2)];
+    fill->reuse = 1;
+    p.role[0].step[sample_find(&p, 0, PLAN_EXPECT, 1)].reuse = p.tensor[fill->tensor].tile_bytes;
+    assert_true(plan_check_protocol(&p, &diags) > 0);
+    bool found = false;
+    for (int i = 0; i < diags.count; i++)
+        found = found || strstr(diags.item[i].text, "other steps fill stages of the ring too");
+    assert_true(found);
+    diag_free(&diags);
+    plan_free(&p);
+}
+
 /* The tile of one operand may stay in its stage from item to item, where as many bytes fewer are announced and no
  * blocks share it. */
 static void test_reuse(void **state)
@@ -541,6 +562,7 @@ static void test_reuse(void **state)
                 continue;
             misses(&g, -16);
             misses(&g, 16);
+            other_loop(&g);
         }
 }
 
