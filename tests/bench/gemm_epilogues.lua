@@ -44,4 +44,20 @@ for _, name in ipairs { "residual", "bias_tanh_R", "bias_approx_R" } do
   fields.cache = { R = "evict_first", D = "evict_first" }
   kernel("bulk_" .. name .. "_first") (fields)
 end
+-- silu(A G^T) * (A U^T), both of as many columns as plain's D: twice the products.
+kernel "gated" {
+  axes = "m n k", grid = { m = M, n = N }, tile = { m = 128, n = 128, k = 64 }, arch = { sm_90a = {} },
+  A = tensor { M, K, dtype = "bf16" }, G = tensor { N, K, dtype = "bf16" }, U = tensor { N, K, dtype = "bf16" },
+  D = tensor { M, N, dtype = "bf16", out = true },
+  run = { { M = 264, N = 264, K = 136 } }, bench = { { M = 4096, N = 4096, K = 4096 } },
+  program = function(t, at, tile)
+    local m, n = span(at.m, tile.m), span(at.n, tile.n)
+    local gate, up = loop("k", range(0, K, tile.k), { zeros(), zeros() }, function(k, gate, up)
+      local along = span(k, tile.k)
+      local a = load(t.A, m, along)
+      return dot(a, load(t.G, n, along):t(), gate), dot(a, load(t.U, n, along):t(), up)
+    end)
+    store(t.D, m, n, silu(gate) * up)
+  end,
+}
 kernel "plain_whole" { like = plain, pipeline = { stages = 3, store = "whole" } }
