@@ -1544,9 +1544,9 @@ asm volatile("" : ${held_list}); // found now, ${why}
 //@     if round then
 //@         local name, axis, turns, stages = round.name, round.axis, round.turns, round.stages
 // Turns go round: they begin with those that were the last item's last, whose tiles its rows left in the ring.
-${name}_begin = ${turns} < ${stages} ? 0 : ${name}_begin < ${stages} ? ${name}_begin + ${turns} - ${stages} : ${name}_begin - ${stages};
-const int ${name}_left = ${turns} >= ${stages} && at_${axis} == left_${axis} ? ${stages} : 0;
-left_${axis} = at_${axis};
+begin_of_${name} = ${turns} < ${stages} ? 0 : begin_of_${name} < ${stages} ? begin_of_${name} + ${turns} - ${stages} : begin_of_${name} - ${stages};
+const int left_of_${name} = ${turns} >= ${stages} && at_${axis} == before_${axis} ? ${stages} : 0;
+before_${axis} = at_${axis};
 //@     end
 //@     for j = i + 1, ended(i) do
 //@         local fill = role.step[j]
@@ -1599,7 +1599,7 @@ ${call}(${ring}_next, 1);
 //@         fixed_turns()
 //@         if round then
 //@             local name, axis, stages = round.name, round.axis, round.stages
-int ${name}_begin = ${stages}, left_${axis} = -1; // of the item before; none was
+int begin_of_${name} = ${stages}, before_${axis} = -1; // of the item before; none was
 //@         end
 //@         if shared_loop then
 u32 whose = 0; // the consumer whose item comes next
@@ -1670,7 +1670,7 @@ if (${loop.name}_turn < ${turns}) {
 for (; ${loop.name}_turn < ${turns}; ++${loop.name}_turn) {
 //@         end
 //@         if round and round.name == loop.name then
-    ${loop.name} = ${loop.name}_begin + ${loop.name}_turn;
+    ${loop.name} = begin_of_${loop.name} + ${loop.name}_turn;
     ${loop.name} = ${start}(${loop.name} < ${turns} ? ${loop.name} : ${loop.name} - ${turns}) * ${loop.step};
 //@         else
     ${loop.name} = ${start}${loop.name}_turn * ${loop.step};
@@ -1828,7 +1828,7 @@ if (threadIdx.x < 32 && elect_one())
     ${call}(${ring}_fill);
 //@         elseif round and opt(step, "reuse", 0) > 0 then
 //@             local name = round.name
-${call}(${ring}_fill, ${name}_turn < ${name}_left);
+${call}(${ring}_fill, ${name}_turn < left_of_${name});
 //@         else
 ${call}(${ring}_fill);
 //@         end
@@ -1980,7 +1980,7 @@ if (threadIdx.x < 32 && elect_one())
     ${call}(args, ${ring}_fill, ${list});
 //@         elseif round and opt(step, "reuse", 0) > 0 then
 //@             local name = round.name
-if (${name}_turn >= ${name}_left)
+if (${name}_turn >= left_of_${name})
     ${call}(args, ${ring}_fill, ${list});
 //@         else
 ${call}(args, ${ring}_fill, ${list});

@@ -31,13 +31,13 @@ for of in "specs/gemm.lua gemm_bf16 328" "specs/gemm_types.lua gemm_fp8 656"; do
     set -- $of
     "$program" run "$1" --kernel "$2" --device emu --arch sm_90a --setups --sms 4 --set "M=512,N=776,K=$3" \
         --hazards strict >"$work/out" 2>&1 && grep -q "^verified $2__.*reuse_rows" "$work/out" &&
-        ! grep -q 'reuse_rows.*at_k_turn >= at_k_left' "$work/out"
+        ! grep -q 'reuse_rows.*at_k_turn >= left_of_at_k' "$work/out"
     ok $? "the set-ups of $2" "$work/out"
 done
 # A block that takes all items has the same rows in all but the first of a band; on two, of bands of two, in all.
 one_way() {
     "$program" run "$spec" --device emu --arch sm_90a --kernel "$1" --sms "$2" --set "$3" --json 2>/dev/null >"$work/json"
-    grep -q 'if (at_k_turn >= at_k_left)[^"]*going one way only' "$work/json"
+    grep -q 'if (at_k_turn >= left_of_at_k)[^"]*going one way only' "$work/json"
 }
 ! one_way reuse_late 2 M=256,N=256,K=264 && grep -q '"status"' "$work/json"
 ok $? "some tiles come and some stay" "$work/json"
@@ -62,16 +62,16 @@ broken() {
     ok $? "$1: $2" "$work/out"
 }
 wrong='UNINIT\|FAILED' # a result that is not there, or another
-broken "turns begin where the last item's did" "$wrong" '/at_k_begin = k_turns/ { sub(/=.*/, "= 0;") }'
-broken "turns begin one too early" "$wrong" '/at_k_begin = k_turns/ { gsub(/- 2/, "- 1") }'
-broken "a turn more is taken as left" "$wrong" '/const int at_k_left/ { sub(/\? 2/, "? 3") }'
-broken "other rows are taken as left" "$wrong" '/const int at_k_left/ { sub(/at_m == left_m/, "left_m >= 0") }' 1
-broken "the first item takes what nobody left" UNINIT '/const int at_k_left/ { sub(/at_m == left_m/, "1") }'
-broken "turns are fewer than stages" "$wrong" '/at_k_begin = k_turns|const int at_k_left/ { sub(/k_turns (<|>=) 2/, "k_turns == -1"); sub(/k_turns == -1 &&/, "1 \\&\\&") }' \
+broken "turns begin where the last item's did" "$wrong" '/begin_of_at_k = k_turns/ { sub(/=.*/, "= 0;") }'
+broken "turns begin one too early" "$wrong" '/begin_of_at_k = k_turns/ { gsub(/- 2/, "- 1") }'
+broken "a turn more is taken as left" "$wrong" '/const int left_of_at_k/ { sub(/\? 2/, "? 3") }'
+broken "other rows are taken as left" "$wrong" '/const int left_of_at_k/ { sub(/at_m == before_m/, "before_m >= 0") }' 1
+broken "the first item takes what nobody left" UNINIT '/const int left_of_at_k/ { sub(/at_m == before_m/, "1") }'
+broken "turns are fewer than stages" "$wrong" '/begin_of_at_k = k_turns|const int left_of_at_k/ { sub(/k_turns (<|>=) 2/, "k_turns == -1"); sub(/k_turns == -1 &&/, "1 \\&\\&") }' \
     2 M=256,N=264,K=64
 broken "all bytes are announced" DEADLOCK '/left \? 8192/ { sub(/left \? 8192 : /, "") }'
 broken "what stays comes again, and is not announced" 'OVERFLOW\|BYTES\|UNORDERED\|PHASE\|FAILED' \
-    '/if \(at_k_turn >= at_k_left\)/ { next }'
+    '/if \(at_k_turn >= left_of_at_k\)/ { next }'
 broken "an item is taken twice" "$wrong" '/if \(own < here/ { sub(/here/, "(here + side)") }' 3
 echo "1..$count"
 [ "$failed" -eq 0 ]

@@ -639,9 +639,14 @@ int pipeline_loops(struct pipeline *x)
             return program_refuse(x->l, o->loc, "PROGRAM-LOWER", "the step of a loop is a constant; write a number");
         x->d.loop[i] = p->loop_count;
         const char *name = plan_text(p, "at_%s", o->name ? o->name : "loop");
-        for (int k = 0; k < x->program->axis_count && o->name; k++)
-            if (strcmp(x->program->axis[k].name, o->name) == 0 && x->program->axis[k].extent >= 0)
+        /* What says the turn, at_k_turn, is not called as an item's place is, of an axis k_turn. */
+        for (int k = 0; k < x->program->axis_count && o->name; k++) {
+            const char *axis = x->program->axis[k].name;
+            const size_t length = strlen(o->name);
+            if (x->program->axis[k].extent >= 0 && strncmp(axis, o->name, length) == 0 &&
+                (!axis[length] || axis[length] == '_'))
                 name = plan_text(p, "loop_%s", o->name);
+        }
         for (int k = 0; k < p->loop_count && name; k++)
             if (strcmp(p->loop[k].name, name) == 0)
                 name = plan_text(p, "%s%d", name, i);

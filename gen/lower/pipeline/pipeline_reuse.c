@@ -102,12 +102,26 @@ static struct plan_step *fill_of(const struct pipeline *x, int tensor, struct pl
 
 static const char no_such_loop[] =
     "tiles stay in the ring of a loop of as many turns in every item, in any order, that does nothing but multiply "
-    "tiles "
-    "which bulk copies bring to wgmma, of which those of the item's rows begin where it does; write reuse = \"none\"";
+    "tiles which bulk copies bring to wgmma, of which those of the item's rows begin where it does; write reuse = "
+    "\"none\"";
 
-/* All loads of the loop that lie along the axis. NULL; or why some of them cannot stay. Where blocks of the cluster
- * share one, each gives stages back to both, and knows that the other's last turn with a stage is over by what that one
- * sent it: nothing, where the tile stays. */
+/* Where blocks of the cluster share a tile, each gives stages back to both, and knows that the other's last turn with a
+ * stage is over by what that one sent it: nothing, where the tile stays. */
+static const char *shared(const struct pipeline *x, int axis)
+{
+    const struct plan *p = x->plan;
+    for (int other = 0; other < p->axis_count; other++)
+        if (other != axis && x->cluster[other] > 1) {
+            const char *text = plan_text(x->plan,
+                                         "tiles of rows stay where no blocks of a cluster share them, and here those "
+                                         "along %s do; write cluster = { %s = 1 }, or reuse = \"none\"",
+                                         p->axis[other], p->axis[other]);
+            return text ? text : no_such_loop;
+        }
+    return no_such_loop;
+}
+
+/* All loads of the loop that lie along the axis. NULL; or why some of them cannot stay. */
 static const char *mark(struct pipeline *x, int axis)
 {
     int count = 0, stages = 0;
@@ -119,13 +133,11 @@ static const char *mark(struct pipeline *x, int axis)
             continue;
         struct plan_step *fill = stays(x, o, axis) ? fill_of(x, o->tensor, &expect, &others) : NULL;
         if (x->plan->tensor[o->tensor].multicast > 1)
-            return "tiles of rows stay where no blocks of a cluster share them; leave the other axis out of cluster, "
-                   "or "
-                   "write reuse = \"none\"";
+            return shared(x, axis);
         if (others)
-            return "an item's turns stand in several loops here, as where bulk copies bring what its result takes in "
-                   "(via), or a dot's two operands are of one tensor, and no tile stays past them; leave via out, or "
-                   "write reuse = \"none\"";
+            return "an item loads such a tile more than once, and none stays past that: in turns of another loop, as "
+                   "where bulk copies bring what its result takes in (via), or by another load of the tensor; write "
+                   "one load that all dots take, leave via out, or write reuse = \"none\"";
         if (!fill || (stages && x->plan->ring[fill->ring].stages != stages))
             return no_such_loop;
         stages = x->plan->ring[fill->ring].stages;
@@ -148,8 +160,7 @@ static const char *among_items(const struct pipeline *x, bool persistent)
                "where nothing is said; write dynamic = false, or reuse = \"none\"";
     if (x->plan->item_count != 2)
         return "rows stay among items of two axes, and these run along one, or along more than two (the parts of a "
-               "split "
-               "are one); write reuse = \"none\"";
+               "split are one); write reuse = \"none\"";
     if (order->set && strcmp(order->text, "hilbert") == 0)
         return "neighbours along a Hilbert curve have other rows; write order = \"grouped\", or reuse = \"none\"";
     return NULL;
