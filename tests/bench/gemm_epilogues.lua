@@ -44,7 +44,8 @@ for _, name in ipairs { "residual", "bias_tanh_R", "bias_approx_R" } do
   fields.cache = { R = "evict_first", D = "evict_first" }
   kernel("bulk_" .. name .. "_first") (fields)
 end
--- silu(A G^T) * (A U^T), both of as many columns as plain's D: twice the products.
+-- gemm_gated of specs/gemm_fused.lua, here to be timed beside plain: both products have as many columns as its D, so it
+-- is twice the work.
 kernel "gated" {
   axes = "m n k", grid = { m = M, n = N }, tile = { m = 128, n = 128, k = 64 }, arch = { sm_90a = {} },
   A = tensor { M, K, dtype = "bf16" }, G = tensor { N, K, dtype = "bf16" }, U = tensor { N, K, dtype = "bf16" },

@@ -51,7 +51,7 @@ kernel "reuse_gated" {
   end,
 }
 -- Two tensors of the items' rows, in rings of their own, and in rings with their second operands.
-local function pair(of, tensors)
+local function pair(tensors)
   local k = {
     axes = "m n k", grid = { m = M, n = N }, tile = { m = 128, n = 64, k = 64 }, cluster = { m = 1 }, arch = { sm_90a = {} },
     A = tensor { M, K, dtype = "bf16" }, C = tensor { M, K, dtype = "bf16" }, B = tensor { N, K, dtype = "bf16" },
@@ -70,5 +70,5 @@ local function pair(of, tensors)
   for field, value in pairs(tensors or {}) do k[field] = value end
   return k
 end
-kernel "reuse_of_three" (pair(of))
-kernel "reuse_of_two" (pair(of, { E = tensor { N, K, dtype = "bf16" } }))
+kernel "reuse_of_three" (pair())
+kernel "reuse_of_two" (pair({ E = tensor { N, K, dtype = "bf16" } }))
